@@ -1,0 +1,1 @@
+"""The numbers of each page, apart from their drawing: parameters in, frozen arrays out."""

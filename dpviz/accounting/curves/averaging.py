@@ -1,0 +1,112 @@
+"""The mean of r releases: how near it comes to the truth, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from dpviz.accounting.averaging import mean_mu, mean_sigma, simulate_means
+from dpviz.accounting.composition import exact_epsilon, rdp_bound
+from dpviz.accounting.curves.composition import release_counts
+
+FloatArray = npt.NDArray[np.float64]
+
+DOTS = 50
+FRESH, CACHED = "fresh", "cached"
+
+
+@dataclass(frozen=True)
+class RepeatedAnswer:
+    """One statistic answered `repeats` times and averaged.
+
+    Parameters
+    ----------
+    repeats : int
+        Number of answers that are averaged, >= 1.
+    sigma : float
+        Standard deviation of the noise in each answer, query units, > 0.
+    sensitivity : float
+        L2 sensitivity between neighbours, query units, > 0.
+    delta : float
+        Where the privacy profile is read, in (0, 1).
+    noise : str
+        ``"fresh"``: each answer draws its own noise, a new access. ``"cached"``: one published answer, shown again.
+    seed : int
+        Of the simulated averages, >= 0.
+    """
+
+    repeats: int
+    sigma: float
+    sensitivity: float
+    delta: float
+    noise: str
+    seed: int
+
+    @property
+    def accesses(self) -> int:
+        """Number of times the data are asked."""
+        return self.repeats if self.noise == FRESH else 1
+
+
+@dataclass(frozen=True)
+class AveragingCurves:
+    """Spread and price of the mean, over `repeats` and at the setting shown.
+
+    `spread` is the standard deviation of the mean; `exact` and `bound` are epsilon at delta. `mus` and
+    `identity` are the curve sensitivity/mu on which every setting lies.
+    """
+
+    answer: RepeatedAnswer
+    means: FloatArray
+    spread_here: float
+    mu_here: float
+    exact_here: float
+    bound_here: float
+    repeats: FloatArray
+    spread: FloatArray
+    exact: FloatArray
+    bound: FloatArray
+    mus: FloatArray
+    identity: FloatArray
+
+
+def averaging_curves(answer: RepeatedAnswer) -> AveragingCurves:
+    """Return the curves of the averaging page for one way of answering.
+
+    Examples
+    --------
+    >>> day = RepeatedAnswer(repeats=1440, sigma=50.0, sensitivity=1.0, delta=1e-6, noise="fresh", seed=1)
+    >>> curves = averaging_curves(day)
+    >>> round(curves.spread_here, 2), round(curves.bound_here, 2), round(curves.exact_here, 2)
+    (1.32, 4.28, 3.58)
+    """
+    noise = {"sigma": answer.sigma, "noise": answer.noise}
+    price = {"sigma": answer.sigma, "sensitivity": answer.sensitivity, "delta": answer.delta}
+    repeats = release_counts()
+    accesses = repeats if answer.noise == FRESH else np.ones_like(repeats)
+    mus = mus_shown()
+    return AveragingCurves(
+        answer=answer,
+        means=simulate_means(np.random.default_rng(answer.seed), repeats=answer.repeats, size=DOTS, **noise),
+        spread_here=mean_sigma(repeats=answer.repeats, **noise),
+        mu_here=mean_mu(repeats=answer.repeats, sensitivity=answer.sensitivity, **noise),
+        exact_here=exact_epsilon(count=answer.accesses, **price),
+        bound_here=rdp_bound(count=answer.accesses, **price),
+        repeats=repeats,
+        spread=mean_sigma(repeats=repeats, **noise),
+        exact=exact_epsilon(count=accesses, **price),
+        bound=rdp_bound(count=accesses, **price),
+        mus=mus,
+        identity=answer.sensitivity / mus,
+    )
+
+
+@lru_cache
+def mus_shown() -> FloatArray:
+    """Return the values of mu that the identity is drawn over."""
+    mus = np.geomspace(1e-5, 1e5, 3)
+    mus.flags.writeable = False
+    return mus

@@ -1,0 +1,387 @@
+"""The Gaussian mechanism and k releases of it: every number is exact, in a form that keeps its digits.
+
+The noise enters only through mu = √count · sensitivity/sigma, the parameter of Gaussian differential
+privacy; small is private. The sensitivity is the L2 sensitivity under the neighbouring relation that the
+caller declares: a sum clipped to [−C, C] has C when one record is added or removed, and 2C when one is
+replaced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erf, ndtr, ndtri
+
+from dpviz.accounting import _checks as check
+from dpviz.accounting._checks import BoolArray, FloatArray, Numbers, plain
+from dpviz.accounting._mills import log_normal_density, mills, profile, threshold
+
+_TINIEST = np.finfo(np.float64).smallest_subnormal
+_MOST_STEPS = 60
+
+
+def composed_mu(
+    *, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count: npt.ArrayLike = 1
+) -> Numbers:
+    r"""Return the GDP parameter of `count` Gaussian releases.
+
+    .. math:: \mu = \sqrt{k}\,\Delta/\sigma
+
+    Parameters
+    ----------
+    sigma : array_like
+        Standard deviation of the noise in each release, query units, > 0.
+    sensitivity : array_like
+        L2 sensitivity under the declared neighbouring relation, query units, >= 0.
+    count : array_like
+        Number of fresh releases, a whole number >= 0.
+
+    Returns
+    -------
+    float or ndarray
+        mu >= 0. What is too small for a float64 is rounded up to the least positive one, never to 0; what is
+        too large is inf.
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Dong, Roth and Su (2022), Corollary 3.3. https://arxiv.org/abs/1905.02383
+
+    Examples
+    --------
+    >>> composed_mu(sigma=16.0, count=100)
+    0.625
+    """
+    noise, change, releases = np.broadcast_arrays(
+        check.positive("sigma", sigma),
+        check.at_least("sensitivity", sensitivity, 0),
+        check.whole("count", count, 0),
+    )
+    with np.errstate(over="ignore", under="ignore"):
+        mu = np.sqrt(releases) * (change / noise)
+    return plain(np.where((change > 0) & (releases > 0), np.maximum(mu, _TINIEST), 0.0))
+
+
+def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
+    r"""Return the privacy profile, the least delta for each epsilon; exact.
+
+    .. math:: \delta(\varepsilon) = \Phi(\mu/2 - \varepsilon/\mu)
+              - e^{\varepsilon}\,\Phi(-\mu/2 - \varepsilon/\mu)
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Privacy loss bounds in nats, >= 0; inf gives 0.
+    mu : array_like
+        GDP parameter, >= 0; 0 gives 0, and inf (nothing is hidden) gives 1.
+
+    Returns
+    -------
+    float or ndarray
+        Delta in [0, 1], falling as `epsilon` grows.
+
+    Raises
+    ------
+    DomainError
+        If an epsilon or mu is negative or NaN.
+
+    References
+    ----------
+    Balle and Wang (2018), Theorem 8. https://arxiv.org/abs/1805.06530
+
+    Examples
+    --------
+    >>> round(gaussian_delta(1.0, mu=1.0), 4)
+    0.1269
+    """
+    loss, spread = _epsilon_and_mu(epsilon, mu)
+    log_weight, factor = _profile(loss, spread)
+    with np.errstate(under="ignore"):
+        return plain(np.where(loss == 0, erf(spread / np.sqrt(8)), np.exp(log_weight) * factor))
+
+
+def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
+    """Return the natural log of the privacy profile, also where delta itself is too small for a float64.
+
+    Parameters
+    ----------
+    epsilon : array_like
+        Privacy loss bounds in nats, >= 0; inf gives -inf.
+    mu : array_like
+        GDP parameter, >= 0; 0 gives -inf, and inf gives 0.
+
+    Returns
+    -------
+    float or ndarray
+        Log delta <= 0.
+
+    Raises
+    ------
+    DomainError
+        If an epsilon or mu is negative or NaN.
+
+    References
+    ----------
+    Balle and Wang (2018), Theorem 8. https://arxiv.org/abs/1805.06530
+
+    Examples
+    --------
+    >>> round(gaussian_log_delta(10_000.0, mu=100.0), 6)
+    -1255.237004
+    """
+    log_weight, factor = _profile(*_epsilon_and_mu(epsilon, mu))
+    with np.errstate(divide="ignore"):
+        return plain(log_weight + np.log(factor))
+
+
+def gaussian_epsilon(delta: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
+    """Return the least epsilon >= 0 for each delta; exact, the inverse of `gaussian_delta`.
+
+    Parameters
+    ----------
+    delta : array_like
+        Additive slack, in [0, 1]. From the total variation erf(mu/√8) on, epsilon is exactly 0.
+    mu : array_like
+        GDP parameter, >= 0.
+
+    Returns
+    -------
+    float or ndarray
+        Epsilon in nats; inf where delta = 0 < mu (a Gaussian is never pure DP), and where it exceeds float64.
+
+    Raises
+    ------
+    DomainError
+        If a delta is outside [0, 1] or a mu is negative, or one is NaN.
+
+    References
+    ----------
+    Balle and Wang (2018), Theorem 8; solved by Halley steps on log delta.
+
+    Examples
+    --------
+    >>> round(gaussian_epsilon(1e-6, mu=0.625), 6)
+    2.883431
+    """
+    slack, spread = np.broadcast_arrays(
+        check.probability("delta", delta), check.at_least("mu", mu, 0, infinite=True)
+    )
+    epsilon = np.zeros(slack.shape)
+    with np.errstate(over="ignore", under="ignore"):
+        wanted = (slack < erf(spread / np.sqrt(8))) | ((slack == 0) & (spread > 0))
+        unbounded = wanted & ((slack == 0) | ~np.isfinite(spread * spread))
+        solvable = wanted & ~unbounded
+        epsilon[unbounded] = np.inf
+        epsilon[solvable] = _solve_epsilon(slack[solvable], spread[solvable])
+    return plain(epsilon)
+
+
+def gaussian_beta(alpha: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
+    r"""Return the trade-off function, the least type II error for each type I error; exact.
+
+    .. math:: G_\mu(\alpha) = \Phi(-\Phi^{-1}(\alpha) - \mu)
+
+    Parameters
+    ----------
+    alpha : array_like
+        Type I error (false positive rate), in [0, 1].
+    mu : array_like
+        GDP parameter, >= 0; inf gives 0 everywhere.
+
+    Returns
+    -------
+    float or ndarray
+        Beta in [0, 1 - alpha], convex and falling in `alpha`.
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Dong, Roth and Su (2022), Equation (6). https://arxiv.org/abs/1905.02383
+
+    Examples
+    --------
+    >>> round(gaussian_beta(0.05, mu=1.0), 4)
+    0.7405
+    """
+    level, spread = np.broadcast_arrays(
+        check.probability("alpha", alpha), check.at_least("mu", mu, 0, infinite=True)
+    )
+    known = np.isfinite(spread)
+    beta = ndtr(-ndtri(level) - np.where(known, spread, 0))
+    return plain(np.where(known, np.where(spread == 0, 1 - level, beta), 0.0))
+
+
+def gaussian_rdp(order: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
+    r"""Return the Rényi divergence between neighbours; exact.
+
+    .. math:: D_\alpha = \alpha\,\mu^2/2
+
+    Parameters
+    ----------
+    order : array_like
+        Rényi order, finite and >= 1; order 1 is the Kullback-Leibler divergence.
+    mu : array_like
+        GDP parameter, >= 0.
+
+    Returns
+    -------
+    float or ndarray
+        Divergence in nats, >= 0.
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Mironov (2017), Proposition 7. https://arxiv.org/abs/1702.07476
+
+    Examples
+    --------
+    >>> gaussian_rdp(2.0, mu=1.0)
+    1.0
+    """
+    chosen = check.at_least("order", order, 1)
+    spread = check.at_least("mu", mu, 0, infinite=True)
+    with np.errstate(over="ignore", under="ignore"):
+        return plain(chosen * spread * spread / 2)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """One release of a query plus Gaussian noise.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise, query units, > 0.
+    sensitivity : float
+        L2 sensitivity of the query under the declared neighbouring relation, query units, >= 0. For a sum
+        clipped to [-C, C]: C when one record is added or removed, 2C when one is replaced.
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> released = Gaussian(sigma=4.0)
+    >>> round(released.epsilon(1e-6), 6), round(released.delta(1.0), 9)
+    (1.060702, 2.924e-06)
+    """
+
+    sigma: float
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", check.scalar("sigma", check.positive("sigma", self.sigma)))
+        sensitivity = check.at_least("sensitivity", self.sensitivity, 0)
+        object.__setattr__(self, "sensitivity", check.scalar("sensitivity", sensitivity))
+
+    @property
+    def mu(self) -> float:
+        """GDP parameter, sensitivity/sigma; small is private."""
+        return float(composed_mu(sigma=self.sigma, sensitivity=self.sensitivity))
+
+    def delta(self, epsilon: npt.ArrayLike) -> Numbers:
+        """Return the privacy profile; see `gaussian_delta`."""
+        return gaussian_delta(epsilon, mu=self.mu)
+
+    def log_delta(self, epsilon: npt.ArrayLike) -> Numbers:
+        """Return the log of the privacy profile; see `gaussian_log_delta`."""
+        return gaussian_log_delta(epsilon, mu=self.mu)
+
+    def epsilon(self, delta: npt.ArrayLike) -> Numbers:
+        """Return the least epsilon for each delta; see `gaussian_epsilon`."""
+        return gaussian_epsilon(delta, mu=self.mu)
+
+    def beta(self, alpha: npt.ArrayLike) -> Numbers:
+        """Return the trade-off function; see `gaussian_beta`."""
+        return gaussian_beta(alpha, mu=self.mu)
+
+    def rdp(self, order: npt.ArrayLike) -> Numbers:
+        """Return the Rényi divergence; see `gaussian_rdp`."""
+        return gaussian_rdp(order, mu=self.mu)
+
+    def compose(self, count: int) -> Gaussian:
+        """Return the one release that `count` fresh ones are equal to: sigma/√count, exactly.
+
+        Examples
+        --------
+        >>> Gaussian(sigma=16.0).compose(100)
+        Gaussian(sigma=1.6, sensitivity=1.0)
+        """
+        releases = check.scalar("count", check.whole("count", count, 1))
+        return Gaussian(self.sigma / float(np.sqrt(releases)), self.sensitivity)
+
+
+def _epsilon_and_mu(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    loss = check.at_least("epsilon", epsilon, 0, infinite=True)
+    spread = check.at_least("mu", mu, 0, infinite=True)
+    both = np.broadcast_arrays(loss, spread)
+    return both[0], both[1]
+
+
+def _profile(epsilon: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return `profile` with its ends: weight 0 where epsilon is inf or mu is 0, 1 where mu alone is inf."""
+    log_weight, factor = np.full(epsilon.shape, -np.inf), np.ones(epsilon.shape)
+    log_weight[np.isfinite(epsilon) & np.isinf(mu)] = 0.0
+    inner = np.isfinite(epsilon) & np.isfinite(mu) & (mu > 0)
+    with np.errstate(over="ignore", under="ignore"):
+        log_weight[inner], factor[inner] = profile(threshold(epsilon[inner], mu[inner]), mu[inner])
+    return log_weight, factor
+
+
+def _solve_epsilon(delta: FloatArray, mu: FloatArray) -> FloatArray:
+    """Solve log delta(epsilon) = log delta for 0 < delta < erf(mu/√8).
+
+    What is sought is u = epsilon/mu − mu/2, by Halley steps: log delta is concave in it.
+    """
+    target = np.log(delta)
+    u = np.maximum(_start(delta, target, mu), -mu / 2)
+    active = np.arange(u.size)
+    for _ in range(_MOST_STEPS):
+        u[active], is_done = _step(u[active], mu[active], target[active])
+        active = active[~is_done]
+        if not active.size:
+            return mu * (mu / 2 + u)
+    raise ArithmeticError(f"epsilon did not settle for delta={delta[active]!r}, mu={mu[active]!r}")
+
+
+def _start(delta: FloatArray, log_delta: FloatArray, mu: FloatArray) -> FloatArray:
+    """Return a u at or beyond the root: the lesser of two upper bounds.
+
+    P(loss > epsilon) = Φ(−u) exceeds delta(epsilon); and for u >= 0 so does mu φ(u)/(1 + u²), whose own root
+    is closed in on from both sides.
+    """
+    room = 2 * (np.log(mu / np.sqrt(2 * np.pi)) - log_delta)
+    beyond = np.maximum(room, 0.0)
+    for _ in range(2):
+        beyond = np.maximum(room - 2 * np.log1p(beyond), 0.0)
+    return np.minimum(-ndtri(delta), np.sqrt(beyond))
+
+
+def _step(u: FloatArray, mu: FloatArray, target: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return u after one Halley step, and where that step was already too small to matter."""
+    log_weight, factor = profile(u, mu)
+    log_delta = log_weight + np.log(factor)
+    v = u + mu
+    ratio = mills(v)
+    fall = mu * ratio * np.exp(log_normal_density(u) - log_delta)  # −d log delta/du
+    newton = (log_delta - target) / fall
+    bend = fall - u - np.where(v < 1e4, 1 / ratio - v, 1 / v)  # d log(fall)/du
+    moved = np.maximum(u + newton / np.maximum(1 + newton * bend / 2, 0.5), -mu / 2)
+    tolerance = 1e-6 * np.minimum(u + mu / 2, 1.0) + 4 * np.spacing(np.abs(u)) + 1e-15 * (1 - target)
+    return moved, np.abs(moved - u) <= tolerance

@@ -1,0 +1,143 @@
+"""The command line: serve the gallery, or check the numbers."""
+
+import argparse
+import errno
+import json
+import socket
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, NoReturn
+
+import dpviz
+
+if TYPE_CHECKING:
+    from dpviz.accounting.verification import Witness
+
+FAILED = 1
+REFUSED = 2
+APP_PACKAGES = frozenset(
+    {"ipykernel", "jupyter_client", "jupyter_server", "nbformat", "psutil", "tornado", "voila"}
+)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        The arguments after ``dpviz``; the process's own by default.
+
+    Returns
+    -------
+    int
+        0: done; 1: a number does not hold; 2: the command could not be carried out, said in one sentence.
+    """
+    options = _parser().parse_args(argv)
+    if options.command == "check":
+        return check(as_json=options.json)
+    return run(options)
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(REFUSED, f"dpviz: {message} (see dpviz --help)\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="dpviz", description="Open the gallery of live pages on differential privacy.")
+    parser.add_argument("--version", action="version", version=f"dpviz {dpviz.__version__}")
+    parser.add_argument("--port", type=int, help="port to listen on; 0 takes a free one (default: 8866)")
+    parser.add_argument("--ip", help="address to listen on (default: 127.0.0.1, this machine only)")
+    parser.add_argument("--base-url", help="path of the gallery behind a proxy, from / to / (default: /)")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    parser.add_argument(
+        "--max-kernels",
+        type=int,
+        help="pages open at once; one more reader is asked to come back later "
+        "(default: what fills half of the available memory at 80 MB a page, at least 4)",
+    )
+    parser.add_argument(
+        "--warm", type=int, help="pages of each notebook kept ready for the next reader (default: 1; 0: none)"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="")
+    checking = commands.add_parser(
+        "check",
+        help="recompute published numbers and say which hold",
+        description="Recompute published numbers.",
+    )
+    checking.add_argument("--json", action="store_true", help="print the record as JSON")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve the gallery until it is stopped."""
+    given = ("port", "ip", "base_url", "max_kernels", "warm")
+    chosen = {name: getattr(options, name) for name in given if getattr(options, name) is not None}
+    try:
+        from dpviz.server import ServerSettings, serve
+
+        settings = ServerSettings(**chosen, open_browser=not options.no_browser)
+    except (FileNotFoundError, ValueError) as fault:
+        return _refuse(str(fault))
+    except ModuleNotFoundError as fault:
+        return _refuse_without(fault)
+    try:
+        serve(settings, announce=lambda address: print(f"Gallery at {address}", flush=True))
+    except ModuleNotFoundError as fault:
+        return _refuse_without(fault)
+    except (OSError, UnicodeError) as fault:
+        return _refuse(_why_not(fault, settings.ip, settings.port))
+    return 0
+
+
+def _refuse_without(fault: ModuleNotFoundError) -> int:
+    """Refuse for want of a package of the ``app`` extra; any other one that is missing is a fault of ours."""
+    if fault.name not in APP_PACKAGES:
+        raise fault
+    return _refuse(f"the pages need the package {fault.name}: install it with pip install 'dpviz[app]'")
+
+
+def _why_not(fault: OSError | UnicodeError, ip: str, port: int) -> str:
+    """Say in a sentence why the server cannot listen; raise the fault again if it is about something else."""
+    number = getattr(fault, "errno", None)
+    if number == errno.EADDRINUSE:
+        return f"port {port} is in use: choose another one with --port"
+    if number in (errno.EACCES, errno.EPERM):
+        return f"port {port} may not be used by this user: choose one above 1023 with --port"
+    if number == errno.EADDRNOTAVAIL or isinstance(fault, socket.gaierror | UnicodeError):
+        return f"{ip!r} is not an address of this machine"
+    if number is None:
+        return str(fault)
+    raise fault
+
+
+def _refuse(sentence: str) -> int:
+    print(f"dpviz: {sentence}", file=sys.stderr)
+    return REFUSED
+
+
+def check(*, as_json: bool) -> int:
+    """Recompute the verification record, print each number, and fail if one does not hold."""
+    from dpviz.accounting.verification import verify
+
+    witnesses = verify()
+    held = sum(witness.holds for witness in witnesses)
+    if as_json:
+        print(json.dumps([asdict(witness) for witness in witnesses], indent=2, default=str))
+    else:
+        for witness in witnesses:
+            print(_line(witness))
+        print(f"{held} of {len(witnesses)} hold")
+    return 0 if held == len(witnesses) else FAILED
+
+
+def _line(witness: "Witness") -> str:
+    """Return what one witness says."""
+    verdict = "holds" if witness.holds else "FAILS"
+    return (
+        f"{verdict}  {witness.name}: {witness.quantity} for {witness.inputs} is {witness.computed!r}; "
+        f"{witness.relation} {witness.reference!r}, tolerance {witness.tolerance:g} ({witness.source})"
+    )

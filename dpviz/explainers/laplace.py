@@ -1,0 +1,73 @@
+"""Laplace: why noise of scale Δ/ε works, and how it fails when Δ is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from dpviz.accounting import laplace_density
+from dpviz.accounting.curves.laplace import LaplaceClaim, LaplaceCurves, laplace_curves
+from dpviz.explainers._base import Explainer
+from dpviz.explainers._check import Check
+from dpviz.explainers._controls import Controls, linear_slider, log_slider
+from dpviz.figures import FigureFunction, density_figure, odds_figure, ratio_figure
+from dpviz.locale.numbers import rounded
+
+
+class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
+    """Drag the output and the true change, and see where the promised ratio holds."""
+
+    name = "laplace"
+    params = LaplaceClaim
+    compute = staticmethod(laplace_curves)
+    figures: ClassVar[Mapping[str, FigureFunction]] = {
+        "density": density_figure,
+        "ratio": ratio_figure,
+        "odds": odds_figure,
+    }
+
+    def controls(self) -> Controls:
+        """Return ε, the claimed Δ, the true change and the output looked at."""
+        return {
+            "epsilon": log_slider("epsilon", value=1.0, low=0.01, high=10.0),
+            "sensitivity": log_slider("claimed", value=1.0, low=0.1, high=10.0),
+            "change": log_slider("change", value=1.0, low=0.1, high=100.0),
+            "output": linear_slider("x", value=2.0, low=-20.0, high=20.0, step=0.1),
+        }
+
+    def words(self, params: LaplaceClaim, result: LaplaceCurves) -> Mapping[str, str]:
+        """Return the numbers of the page's sentences, and the half that depends on whether the claim holds."""
+        claimed = {
+            "epsilon": rounded(params.epsilon),
+            "most": rounded(math.exp(params.epsilon)),
+            "sensitivity": rounded(params.sensitivity),
+        }
+        real = {"real": rounded(result.real_epsilon), "real_most": _factor(result.real_epsilon)}
+        key = "kept" if params.is_kept else "broken"
+        return {
+            **claimed,
+            **real,
+            "ratio": _factor(abs(result.log_ratio_here)),
+            "log_ratio": rounded(result.log_ratio_here, 4),
+            "output": rounded(params.output, 4),
+            "scale": rounded(result.scale, 4),
+            "variance": rounded(2 * result.scale**2, 4),
+            "change": rounded(params.change),
+            "verdict": self.text(f"laplace.verdict_{key}", **claimed, **real),
+            "premise": self.text(f"laplace.premise_{key}", **claimed),
+        }
+
+    def checks(self, params: LaplaceClaim, result: LaplaceCurves) -> Iterable[Check]:
+        """Yield the log ratio beside the two densities' own, and the promised limit beside the worst output."""
+        without = laplace_density(params.output, location=0.0, scale=result.scale)
+        with_person = laplace_density(params.output, location=params.change, scale=result.scale)
+        yield Check("laplace.check.ratio", result.log_ratio_here, math.log(with_person / without))
+        yield Check("laplace.check.worst", result.real_epsilon, float(abs(result.log_ratio).max()))
+
+
+def _factor(log_ratio: float) -> str:
+    """Return exp(log_ratio) as a reader sees it, however large."""
+    if log_ratio < 700:
+        return rounded(math.exp(log_ratio))
+    return f"10^{rounded(log_ratio / math.log(10))}"

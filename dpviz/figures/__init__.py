@@ -1,0 +1,28 @@
+"""Figures: pure functions from a result of `dpviz.accounting` to a plotly figure.
+
+Each is a `FigureFunction`: ``history_figure(curves)`` gives a plotly ``Figure`` to use in any notebook.
+"""
+
+from dpviz.figures._style import FigureFunction
+from dpviz.figures.averaging import identity_figure, means_figure, price_figure, spread_figure
+from dpviz.figures.composition import history_figure, ladder_figure, order_figure
+from dpviz.figures.laplace import density_figure, odds_figure, ratio_figure
+from dpviz.figures.tradeoff import bells_figure, curve_figure, people_figure, rates_figure
+
+__all__ = [
+    "FigureFunction",
+    "bells_figure",
+    "curve_figure",
+    "density_figure",
+    "history_figure",
+    "identity_figure",
+    "ladder_figure",
+    "means_figure",
+    "odds_figure",
+    "order_figure",
+    "people_figure",
+    "price_figure",
+    "rates_figure",
+    "ratio_figure",
+    "spread_figure",
+]

@@ -1,0 +1,220 @@
+"""The figures of the composition page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpviz.accounting.curves.composition import CompositionCurves
+from dpviz.accounting.scales import round_down, round_up
+from dpviz.figures import _style as style
+from dpviz.locale import Catalogue
+from dpviz.locale.numbers import rounded
+
+_LEAST, _MOST = 1e-2, 1e3
+
+
+@style.FigureFunction
+def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
+    """Return epsilon against the number of releases: bound dashed, exact solid, slack shaded between."""
+    here, ladder = curves.history, curves.ladder
+    exact, bound = ladder["exact"], ladder["rdp"]
+    top = max(_MOST, 10 ** np.ceil(np.log10(bound)))
+    hover = text.template("composition.hover.count")
+    family = [
+        style.line(
+            curves.counts,
+            style.positive(values),
+            name=text("composition.family", sigma=rounded(sigma)),
+            color="#b9b9bf",
+            width=1.5,
+        )
+        for sigma, values in curves.family.items()
+    ]
+    return {
+        "data": [
+            *family,
+            style.line(
+                curves.counts,
+                style.positive(curves.exact),
+                name=text("composition.exact_name"),
+                color=style.EXACT,
+                hover=hover,
+            ),
+            style.line(
+                curves.counts,
+                style.positive(curves.bound),
+                name=text("composition.rdp_name"),
+                color=style.BOUND,
+                is_bound=True,
+                hover=hover,
+                fill="tonexty",
+                fillcolor=style.SLACK,
+            ),
+            style.dots([here.count], [_shown(bound)], name="", color=style.BOUND, is_bound=True),
+            style.dots([here.count], [_shown(exact)], name="", color=style.EXACT),
+            style.labels(
+                [here.count, here.count],
+                [_shown(bound), _shown(exact)],
+                [
+                    text("composition.bound_label", epsilon=rounded(bound)),
+                    text("composition.exact_label", epsilon=rounded(exact)),
+                ],
+                color=style.INK,
+                position=["top left", "bottom right"] if here.count > 30 else ["top right", "bottom right"],
+                textfont={"color": [style.BOUND, style.EXACT], "size": 13},
+            ),
+            style.labels(
+                *_below(curves, 0.5 * top),
+                [text("composition.family", sigma=rounded(sigma)) for sigma in curves.family],
+                color=style.QUIET,
+                position="top left",
+                textfont={"color": style.QUIET, "size": 11},
+            ),
+        ],
+        "layout": style.layout(
+            title=_history_title(curves, text),
+            x=style.axis(text("axis.count"), low=1, high=float(curves.counts[-1]), is_log=True),
+            y=style.axis(text("axis.epsilon"), low=_LEAST, high=top, is_log=True),
+            meta={"wide": True},
+        ),
+    }
+
+
+@style.FigureFunction
+def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
+    """Return epsilon of this history by accountant, loosest above, with the slack to the exact value."""
+    values = np.array(list(curves.ladder.values()))
+    bounds, exact = values[:-1], float(values[-1])
+    floor = exact if exact > 0 else float(values[values > 0].min())
+    low, high = round_down(0.9 * floor), round_up(1.2 * float(values[np.isfinite(values)].max()))
+    rows = np.arange(float(len(values)))
+    start = exact if exact > 0 else low
+    gap = np.nan
+    shown = np.clip(values, low, high)  # where the label stands; it says the value itself, 0 and ∞ too
+    is_left = shown < 1.5 * np.sqrt(low * high)
+    return {
+        "data": [
+            style.line(
+                np.array([end for bound in shown[:-1] for end in (start, bound, gap)]),
+                np.array([end for row in rows[:-1] for end in (row, row, gap)]),
+                name="",
+                color="rgba(213, 94, 0, 0.22)",
+                width=10,
+            ),
+            style.dots(
+                style.positive(bounds),
+                rows[:-1],
+                name=text("composition.bounds_name"),
+                color=style.BOUND,
+                is_bound=True,
+                size=11,
+            ),
+            style.dots([_shown(exact)], rows[-1:], name=text("composition.exact_name"), color=style.EXACT, size=12),
+            style.labels(
+                shown,
+                rows,
+                [rounded(float(value)) for value in values],
+                color=style.INK,
+                position=["middle right" if left else "middle left" for left in is_left],
+            ),
+            style.labels(
+                [np.sqrt(start * shown[0])],
+                [0.34],
+                [text("composition.slack_label")],
+                color=style.BOUND,
+                position="middle center",
+                textfont={"color": style.BOUND, "size": 12},
+            ),
+        ],
+        "layout": style.layout(
+            title=text("composition.title.ladder", exact=rounded(exact)),
+            x=style.axis(text("axis.epsilon"), low=low, high=high, is_log=True),
+            y=style.row_axis([text(f"composition.accountant.{name}") for name in curves.ladder]),
+            hovermode=False,
+        ),
+    }
+
+
+@style.FigureFunction
+def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
+    """Return the bound as the Rényi order runs, its continuous optimum, and an accountant's whole-number grid."""
+    best, best_order = curves.ladder["rdp"], curves.best_order
+    improved, improved_order = curves.ladder["improved"], curves.improved_order
+    grid_at = int(np.argmin(curves.by_integer_order))
+    grid_order, grid_best = curves.integer_orders[grid_at], curves.by_integer_order[grid_at]
+    low = round_down(0.55 * (improved if improved > 0 else best))
+    hover = text.template("composition.hover.order")
+    return {
+        "data": [
+            style.line(
+                curves.orders,
+                style.positive(curves.by_order_improved),
+                name=text("composition.improved_order_name"),
+                color=style.PERSON,
+                is_bound=True,
+                width=1.75,
+                hover=hover,
+            ),
+            style.line(
+                curves.orders,
+                style.positive(curves.by_order),
+                name=text("composition.rdp_order_name"),
+                color=style.BOUND,
+                is_bound=True,
+                hover=hover,
+            ),
+            style.dots(
+                curves.integer_orders,
+                style.positive(curves.by_integer_order),
+                name=text("composition.grid_name"),
+                color=style.BOUND,
+                size=4,
+                hover=hover,
+            ),
+            style.dots([best_order], [best], name="", color=style.BOUND, is_bound=True, size=12),
+            style.labels(
+                [best_order, improved_order],
+                [2.3 * best, 0.82 * improved if improved > 0 else np.nan],
+                [
+                    text("composition.best_order_label", order=rounded(best_order)),
+                    text("composition.improved_order_label"),
+                ],
+                color=style.BOUND,
+                position="middle center",
+                textfont={"color": [style.BOUND, style.PERSON], "size": 13},
+            ),
+        ],
+        "layout": style.layout(
+            title=text(
+                "composition.title.orders",
+                order=rounded(best_order),
+                bound=rounded(best),
+                grid_order=rounded(grid_order),
+                grid=rounded(grid_best),
+            ),
+            x=style.axis(text("axis.order"), low=1, high=512, is_log=True),
+            y=style.axis(text("axis.epsilon"), low=low, high=20 * low, is_log=True),
+        ),
+    }
+
+
+def _history_title(curves: CompositionCurves, text: Catalogue) -> str:
+    exact, bound = curves.ladder["exact"], curves.ladder["rdp"]
+    count = rounded(curves.history.count, 7)
+    if exact == 0:
+        return text("composition.title.history_zero", count=count, bound=rounded(bound))
+    more = rounded(100 * (bound / exact - 1))
+    return text("composition.title.history", count=count, exact=rounded(exact), bound=rounded(bound), more=more)
+
+
+def _below(curves: CompositionCurves, top: float) -> tuple[list[float], list[float]]:
+    """Return the last point of each curve of the family that lies below `top`."""
+    last = [max(int(np.searchsorted(values, top)) - 1, 0) for values in curves.family.values()]
+    heights = [_shown(float(values[at])) for values, at in zip(curves.family.values(), last, strict=True)]
+    return [float(curves.counts[at]) for at in last], heights
+
+
+def _shown(value: float) -> float:
+    """Return `value` for a point on a log axis; 0 is not there."""
+    return value if value > 0 else float("nan")
+

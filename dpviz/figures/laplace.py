@@ -1,0 +1,179 @@
+"""The figures of the Laplace page."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpviz.accounting.curves.laplace import LaplaceCurves
+from dpviz.accounting.scales import round_up
+from dpviz.figures import _style as style
+from dpviz.locale import Catalogue
+from dpviz.locale.numbers import percent, rounded
+
+
+@style.FigureFunction
+def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
+    """Return the density of the output without and with the person, and where the output looked at falls."""
+    claim = curves.claim
+    peak = 1 / (2 * curves.scale)
+    without, with_person = curves.densities_here
+    hover = text.template("laplace.hover.density")
+    return {
+        "data": [
+            style.line(
+                curves.outputs,
+                curves.density_without,
+                name=text("laplace.without_name"),
+                color=style.NOBODY,
+                hover=hover,
+            ),
+            style.line(
+                curves.outputs, curves.density_with, name=text("laplace.with_name"), color=style.PERSON, hover=hover
+            ),
+            style.line(
+                np.array([claim.output, claim.output]),
+                np.array([0.0, 1.3 * peak]),
+                name="",
+                color=style.QUIET,
+                width=1,
+            ),
+            style.dots(
+                [claim.output, claim.output],
+                [without, with_person],
+                name="",
+                color=style.INK,
+                marker={
+                    "color": [style.NOBODY, style.PERSON],
+                    "size": 10,
+                    "line": {"color": "white", "width": 1.5},
+                },
+            ),
+            style.labels(
+                [0.0, claim.change],
+                [peak, peak],
+                [text("laplace.without_label"), text("laplace.with_label")],
+                color=style.INK,
+                position=["top left", "top right"],
+                textfont={"color": [style.NOBODY, style.PERSON], "size": 13},
+            ),
+        ],
+        "layout": style.layout(
+            title=text(
+                "laplace.title.density",
+                ratio=rounded(math.exp(min(abs(curves.log_ratio_here), 700.0))),
+                scale=rounded(curves.scale),
+            ),
+            x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
+            y=style.axis(text("axis.density"), low=0, high=1.3 * peak),
+            meta={"wide": True},
+        ),
+    }
+
+
+@style.FigureFunction
+def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
+    """Return the log ratio of the two densities over all outputs, between the guides that the claim sets."""
+    claim = curves.claim
+    top = round_up(1.15 * max(claim.epsilon, curves.real_epsilon))
+    ends = np.array([-curves.reach, curves.reach])
+    guides = np.array([1.0, 1.0]) * claim.epsilon
+    key = "kept" if claim.is_kept else "broken"
+    return {
+        "data": [
+            style.line(ends, -guides, name=text("laplace.guide_low_name"), color=style.BOUND, is_bound=True, width=2),
+            style.line(
+                ends,
+                guides,
+                name=text("laplace.guide_high_name"),
+                color=style.BOUND,
+                is_bound=True,
+                width=2,
+                fill="tonexty",
+                fillcolor=style.SLACK,
+            ),
+            style.line(
+                curves.outputs,
+                curves.log_ratio,
+                name=text("laplace.ratio_name"),
+                color=style.EXACT,
+                hover=text.template("laplace.hover.ratio"),
+            ),
+            style.dots([claim.output], [curves.log_ratio_here], name="", color=style.EXACT),
+            style.labels(
+                [-curves.reach, curves.reach],
+                [claim.epsilon, -claim.epsilon],
+                [
+                    text("laplace.guide_label", epsilon=f"+{rounded(claim.epsilon)}"),
+                    text("laplace.guide_label", epsilon=f"−{rounded(claim.epsilon)}"),
+                ],
+                color=style.BOUND,
+                position=["top right", "bottom left"],
+            ),
+        ],
+        "layout": style.layout(
+            title=text(
+                f"laplace.title.ratio_{key}",
+                epsilon=rounded(claim.epsilon),
+                real=rounded(curves.real_epsilon),
+            ),
+            x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
+            y=style.axis(text("axis.log_ratio"), low=-top, high=top),
+        ),
+    }
+
+
+@style.FigureFunction
+def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
+    """Return what this output makes of each prior belief, inside the limits that the claim sets."""
+    claim = curves.claim
+    half = len(curves.priors) // 2
+    hover = text.template("laplace.hover.posterior")
+    return {
+        "data": [
+            style.line(
+                curves.priors,
+                curves.posterior_low,
+                name=text("laplace.posterior_low_name"),
+                color=style.BOUND,
+                is_bound=True,
+                width=2,
+            ),
+            style.line(
+                curves.priors,
+                curves.posterior_high,
+                name=text("laplace.posterior_high_name"),
+                color=style.BOUND,
+                is_bound=True,
+                width=2,
+                fill="tonexty",
+                fillcolor=style.SLACK,
+            ),
+            style.line(curves.priors, curves.priors, name="", color="#b9b9bf", width=1.5),
+            style.line(
+                curves.priors,
+                curves.posterior,
+                name=text("laplace.posterior_name"),
+                color=style.EXACT,
+                hover=hover,
+            ),
+            style.dots([0.5], [float(curves.posterior[half])], name="", color=style.EXACT),
+            style.labels(
+                [0.62],
+                [float(np.interp(0.62, curves.priors, curves.posterior_low))],
+                [text("laplace.limits_label")],
+                color=style.BOUND,
+                position="bottom right",
+            ),
+        ],
+        "layout": style.layout(
+            title=text(
+                "laplace.title.odds",
+                posterior=percent(float(curves.posterior[half])),
+                most=percent(float(curves.posterior_high[half])),
+            ),
+            x=style.share_axis(text("axis.prior")),
+            y=style.share_axis(text("axis.posterior")),
+        ),
+    }

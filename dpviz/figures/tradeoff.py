@@ -1,0 +1,193 @@
+"""The figures of the trade-off page."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpviz.accounting.curves.tradeoff import EVIDENCE, TradeoffCurves
+from dpviz.figures import _style as style
+from dpviz.locale import Catalogue
+from dpviz.locale.numbers import percent, rounded
+
+PEOPLE_EACH = 500
+_BELL_TOP = 0.5
+_PEAK = 1 / np.sqrt(2 * np.pi)
+
+
+@style.FigureFunction
+def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
+    """Return the law of the evidence without and with the person, cut by the threshold; the threshold can be dragged."""
+    threshold = curves.attack.threshold
+    is_wrong_in = curves.evidence >= threshold
+    accused = np.where(is_wrong_in, curves.bell_without, 0.0)
+    missed = np.where(is_wrong_in, 0.0, curves.bell_with)
+    in_view = min(curves.mu, EVIDENCE[1])
+    return {
+        "data": [
+            _area(curves.evidence, accused, "rgba(29, 29, 31, 0.20)"),
+            _area(curves.evidence, missed, "rgba(170, 51, 119, 0.20)"),
+            style.line(
+                curves.evidence, curves.bell_without, name=text("tradeoff.without_name"), color=style.NOBODY
+            ),
+            style.line(curves.evidence, curves.bell_with, name=text("tradeoff.with_name"), color=style.PERSON),
+            style.line(
+                np.array([threshold, threshold]), np.array([0.0, _BELL_TOP]), name="", color=style.EXACT, width=3
+            ),
+            style.labels(
+                [0.0, in_view],
+                [_PEAK, _PEAK if curves.mu < EVIDENCE[1] else 0.1],
+                [
+                    text("tradeoff.without_label"),
+                    text("tradeoff.with_label" if curves.mu < EVIDENCE[1] else "tradeoff.with_far_label"),
+                ],
+                color=style.INK,
+                position=["top left", "top right" if curves.mu < 5 else "top left"],
+                textfont={"color": [style.NOBODY, style.PERSON], "size": 13},
+            ),
+        ],
+        "layout": style.layout(
+            title=text(
+                "tradeoff.title.bells",
+                fpr=percent(curves.alpha_here),
+                fnr=percent(curves.beta_here),
+            ),
+            x=style.axis(text("axis.evidence"), low=EVIDENCE[0], high=EVIDENCE[1]),
+            y=style.axis(text("axis.density"), low=0, high=_BELL_TOP),
+            dragmode=False,
+            hovermode=False,
+            meta={"drag": {"control": "threshold", "low": EVIDENCE[0], "high": EVIDENCE[1], "step": 0.05}},
+        ),
+    }
+
+
+@style.FigureFunction
+def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
+    """Return the attacker's least miss rate for each false alarm rate, with blind guessing and one (ε, δ) line."""
+    ends = np.array([0.0, 1.0])
+    hover = text.template("tradeoff.hover.curve")
+    return {
+        "data": [
+            style.line(ends, 1 - ends, name=text("tradeoff.guessing_name"), color="#9a9aa0", width=1.5),
+            style.line(
+                curves.compared_alpha,
+                curves.compared_beta,
+                name=text("tradeoff.compared_name"),
+                color=style.BOUND,
+                is_bound=True,
+            ),
+            style.line(
+                curves.tangent_alpha,
+                curves.tangent_beta,
+                name=text("tradeoff.tangent_name"),
+                color=style.EXACT,
+                width=1.25,
+            ),
+            style.line(curves.alpha, curves.beta, name=text("tradeoff.curve_name"), color=style.EXACT, hover=hover),
+            style.dots([curves.alpha_here], [curves.beta_here], name="", color=style.EXACT, size=12),
+            style.labels(
+                [0.5],
+                [0.5],
+                [text("tradeoff.guessing_label")],
+                color=style.QUIET,
+                position="top right",
+            ),
+        ],
+        "layout": style.layout(
+            title=text("tradeoff.title.curve", mu=rounded(curves.mu)),
+            x=style.share_axis(text("axis.fpr")),
+            y=style.share_axis(text("axis.fnr")),
+        ),
+    }
+
+
+@style.FigureFunction
+def people_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
+    """Return what the threshold makes of 1,000 people, half of them in the data: right and wrong, expected."""
+    said_in = np.array([1 - curves.beta_here, curves.alpha_here]) * PEOPLE_EACH
+    said_out = np.array([curves.beta_here, 1 - curves.alpha_here]) * PEOPLE_EACH
+    rows = np.array([0.0, 1.0])
+    above = rows - 0.34
+    return {
+        "data": [
+            _bar(said_in, rows, name=text("tradeoff.said_in"), color=style.PERSON),
+            _bar(said_out, rows, name=text("tradeoff.said_out"), color="#d9d9de"),
+            style.labels(
+                [0.0, 0.0],
+                above,
+                [text("tradeoff.said_in_label", count=rounded(float(count))) for count in said_in],
+                color=style.PERSON,
+                position="middle right",
+            ),
+            style.labels(
+                [PEOPLE_EACH, PEOPLE_EACH],
+                above,
+                [text("tradeoff.said_out_label", count=rounded(float(count))) for count in said_out],
+                color=style.QUIET,
+                position="middle left",
+            ),
+        ],
+        "layout": style.layout(
+            title=text("tradeoff.title.people", right=rounded(float(said_in[0] + said_out[1]))),
+            x=style.axis(text("axis.people"), low=0, high=PEOPLE_EACH, dtick=100),
+            y=style.row_axis([text("tradeoff.row_in"), text("tradeoff.row_out")]),
+            barmode="stack",
+            hovermode=False,
+        ),
+    }
+
+
+@style.FigureFunction
+def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
+    """Return how many the best attacker finds at two low false alarm rates, and the largest gap between the rates."""
+    low, high = curves.tpr_at
+    names = [
+        text("tradeoff.tpr_row", fpr=percent(low)),
+        text("tradeoff.tpr_row", fpr=percent(high)),
+        text("tradeoff.advantage_row"),
+    ]
+    values = np.array([curves.tpr_at[low], curves.tpr_at[high], curves.advantage])
+    rows = np.arange(3.0)
+    is_long = values > 0.75
+    return {
+        "data": [
+            _bar(values, rows, name=text("tradeoff.rates_name"), color=style.EXACT),
+            style.dots(
+                [low, high, 0.0],
+                rows,
+                name=text("tradeoff.guess_name"),
+                color=style.INK,
+                marker={"symbol": "line-ns", "size": 22, "line": {"color": style.INK, "width": 2}},
+            ),
+            style.labels(
+                values,
+                rows,
+                [percent(float(value)) for value in values],
+                color=style.INK,
+                position=["middle left" if long else "middle right" for long in is_long],
+                textfont={"color": ["white" if long else style.INK for long in is_long], "size": 13},
+            ),
+        ],
+        "layout": style.layout(
+            title=text("tradeoff.title.rates", tpr=percent(float(values[1])), fpr=percent(high)),
+            x=style.share_axis(text("axis.share")),
+            y=style.row_axis(names),
+            hovermode=False,
+        ),
+    }
+
+
+def _area(x: np.ndarray, y: np.ndarray, color: str) -> style.Spec:
+    return style.line(x, y, name="", color="rgba(0,0,0,0)", width=0, fill="tozeroy", fillcolor=color)
+
+
+def _bar(values: np.ndarray, rows: np.ndarray, *, name: str, color: str) -> style.Spec:
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": values,
+        "y": rows,
+        "width": 0.42,
+        "name": name,
+        "marker": {"color": color},
+        "hoverinfo": "skip",
+    }

@@ -1,0 +1,86 @@
+"""How numbers are written: exactly, for boxes and addresses; rounded, for sentences and titles."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?")
+_POWER = re.compile(r"(?:(?P<factor>[+-]?(?:\d+(?:\.\d*)?|\.\d+))[*x])?10\^\(?(?P<exponent>[+-]?\d+)\)?")
+
+
+def exact(value: float) -> str:
+    """Return the shortest text that reads back as `value`, without padding.
+
+    Examples
+    --------
+    >>> exact(16.0), exact(1e-06), exact(1000000), exact(0.05)
+    ('16', '1e-6', '1000000', '0.05')
+    """
+    if float(value).is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    mantissa, _, exponent = repr(float(value)).partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}" if exponent else mantissa
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """Return `value` to `digits` significant digits, for prose and titles.
+
+    Examples
+    --------
+    >>> rounded(2.88343), rounded(1e-6), rounded(1440), rounded(0.25298, 4)
+    ('2.88', '10⁻⁶', '1,440', '0.2530')
+    """
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == 0:
+        return "0"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if -4 <= exponent < 7:
+        places = max(digits - 1 - exponent, 0)
+        text = f"{float(f'{mantissa}e{power}'):,.{places}f}"
+        is_whole = float(value).is_integer() and "." in text
+        return (text.rstrip("0").rstrip(".") if is_whole else text).replace("-", "−")
+    raised = f"10{str(exponent).translate(_SUPERSCRIPTS)}"
+    short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return (raised if short == "1" else f"{short} × {raised}").replace("-", "−")
+
+
+def percent(share: float, digits: int = 3) -> str:
+    """Return a share in [0, 1] as a percentage, never rounded up to 100 or down to 0.
+
+    Examples
+    --------
+    >>> percent(0.15422), percent(0.9999999), percent(1.0)
+    ('15.4\xa0%', '>\xa099.99\xa0%', '100\xa0%')
+    """
+    if 0.9999 < share < 1:
+        return ">\N{NO-BREAK SPACE}99.99\N{NO-BREAK SPACE}%"
+    return f"{rounded(100 * share, digits)}\N{NO-BREAK SPACE}%"
+
+
+def number(text: str) -> float:
+    """Read a number as people type it: ``1e-6``, ``10^-6``, ``10⁻⁶``, ``3×10^4``, full-width digits, a real minus.
+
+    Raises
+    ------
+    ValueError
+        If the text is not a plain decimal number (NaN, infinity, hexadecimal, grouping and decimal commas are not).
+
+    Examples
+    --------
+    >>> number("10^-6"), number("１６"), number("2×10⁻³")
+    (1e-06, 16.0, 0.002)
+    """
+    raised = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+", lambda found: "^" + found.group().translate(_PLAIN), text)
+    plain = unicodedata.normalize("NFKC", raised).strip().lower()
+    plain = re.sub(r"\s*[×·]\s*", "*", plain.replace("−", "-").replace("–", "-"))
+    if power := _POWER.fullmatch(plain):
+        return float(f"{power['factor'] or 1}e{power['exponent']}")
+    if not _NUMBER.fullmatch(plain) or not plain.isascii():
+        raise ValueError(f"not a plain decimal number: {text!r}")
+    return float(plain)

@@ -1,0 +1,153 @@
+"""The text catalogues: complete, compiled, and read without surprises."""
+
+import ast
+import io
+import re
+from string import Formatter
+
+import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from dpviz.locale import FOLDER, catalogue, languages, numbers
+
+PACKAGE = FOLDER.parent
+
+
+def entries(language):
+    with (FOLDER / language / "LC_MESSAGES" / "dpviz.po").open("rb") as source:
+        return read_po(source)
+
+
+def keys_in_code():
+    """Every text key that stands whole in the code; keys with a variable part are found by their fixed ends."""
+    whole, patterns = set(), set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_text = isinstance(node, ast.Call) and node.args and getattr(node.func, "id", getattr(node.func, "attr", "")) in {"text", "_text", "template", "InputError", "Check"}
+            for part in strings(node.args[0]) if is_text else ():
+                if isinstance(part, ast.JoinedStr):
+                    pieces = (re.escape(p.value) if isinstance(p, ast.Constant) else r"[\w.]+" for p in part.values)
+                    patterns.add("".join(pieces))
+                elif re.fullmatch(r"[a-z]+(\.\w+)+", str(part.value)):
+                    whole.add(part.value)
+    return whole, patterns
+
+
+def strings(node):
+    """Yield the strings in an expression, a formatted one as a whole."""
+    if isinstance(node, ast.JoinedStr | ast.Constant):
+        yield node
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from strings(child)
+
+
+def test_english_is_there():
+    assert "en" in languages()
+
+
+@pytest.mark.parametrize("language", languages())
+def test_compiled_texts_are_those_of_the_source(language):
+    compiled = io.BytesIO()
+    write_mo(compiled, entries(language))
+    stored = (FOLDER / language / "LC_MESSAGES" / "dpviz.mo").read_bytes()
+    assert compiled.getvalue() == stored, "compile again: python dev.py texts"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_text_is_written_and_every_key_of_the_code_has_one(language):
+    texts = {entry.id: entry.string for entry in entries(language) if entry.id}
+    assert [key for key, text in texts.items() if not text.strip()] == []
+    whole, patterns = keys_in_code()
+    assert whole - texts.keys() == set()
+    for pattern in patterns:
+        assert any(re.fullmatch(pattern, key) for key in texts), pattern
+
+
+@pytest.mark.parametrize("language", languages())
+def test_no_text_is_left_over(language):
+    whole, patterns = keys_in_code()
+    for key in (entry.id for entry in entries(language) if entry.id):
+        assert key in whole or any(re.fullmatch(pattern, key) for pattern in patterns), f"nobody says {key}"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_texts_are_plain(language):
+    """No TeX and no markup: what a reader sees is text in every host."""
+    for entry in entries(language):
+        if entry.id:
+            assert not re.search(r"[$\\]|<\S", entry.string), entry.id
+            if ".hover." not in entry.id:
+                list(Formatter().parse(entry.string))
+
+
+def test_a_missing_text_is_loud():
+    with pytest.raises(KeyError, match=r"no entry 'nobody\.home'"):
+        catalogue("en")("nobody.home")
+
+
+def test_an_unknown_language_is_named():
+    with pytest.raises(ValueError, match="language must be one of .*'xx'"):
+        catalogue("xx")
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("1e-6", 1e-6),
+        ("10^-6", 1e-6),
+        ("10⁻⁶", 1e-6),
+        ("10^(-6)", 1e-6),
+        ("3×10^4", 3e4),
+        ("2 · 10⁻³", 2e-3),
+        ("１６", 16.0),
+        ("１．５", 1.5),
+        ("−4", -4.0),
+        (" .5 ", 0.5),
+        ("1E3", 1e3),
+        ("+7", 7.0),
+    ],
+)
+def test_numbers_are_read_as_people_type_them(typed, value):
+    assert numbers.number(typed) == value
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "abc", "nan", "inf", "1,5", "1_000", "0x10", "1e", "--1", "1 2", "__import__('os')", "10^", "e5", "٣"]
+)
+def test_what_is_no_plain_number_is_refused(typed):
+    with pytest.raises(ValueError, match="not a plain decimal number"):
+        numbers.number(typed)
+
+
+@pytest.mark.parametrize("value", [1e-6, 16.0, 0.1, 1e300, 123456.789, 5e-324, 1e15, 3.0000000001])
+def test_exact_text_reads_back(value):
+    assert numbers.number(numbers.exact(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (2.883431, 3, "2.88"),
+        (28.59073, 6, "28.5907"),
+        (0.25298, 4, "0.2530"),
+        (1e-6, 3, "10⁻⁶"),
+        (1.2e-7, 3, "1.2 × 10⁻⁷"),
+        (1440, 7, "1,440"),
+        (0, 3, "0"),
+        (float("inf"), 3, "∞"),
+        (-3.2, 3, "−3.20"),
+        (999.9996, 3, "1,000"),
+        (100, 3, "100"),
+        (4.0, 6, "4"),
+        (1e-4, 2, "0.00010"),
+    ],
+)
+def test_rounded_numbers(value, digits, text):
+    assert numbers.rounded(value, digits) == text
+
+
+def test_a_share_below_one_is_never_shown_as_all():
+    assert numbers.percent(0.999999) == ">\xa099.99\xa0%"
+    assert numbers.percent(1.0) == "100\xa0%"
