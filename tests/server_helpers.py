@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -130,12 +131,10 @@ class Channels:
 
     def __init__(self, socket: websocket.WebSocket) -> None:
         self.socket = socket
-        self.sent = 0
 
     def send(self, kind: str, content: dict[str, Any], channel: str = "shell") -> str:
         """Send a message and return its id."""
-        self.sent += 1
-        number = f"message-{self.sent}"
+        number = str(uuid.uuid4())
         header = {
             "msg_id": number,
             "msg_type": kind,

@@ -118,6 +118,20 @@ def server(
 
 
 @pytest.fixture(scope="session")
+def index(server: Server) -> str:
+    """The text of the index."""
+    return server.open_page("index.ipynb")[0]
+
+
+@pytest.fixture(scope="session")
+def tag(index: str) -> str:
+    """The part of a static file's address that changes with the files."""
+    found = re.search(r"/static/([0-9a-f]+)/", index)
+    assert found
+    return found.group(1)
+
+
+@pytest.fixture(scope="session")
 def slider(server: Server) -> Iterator[tuple[Server, str]]:
     """A page that stays open, and the id of its kernel."""
     _, kernel_id = server.open_page("slider.ipynb")
@@ -145,8 +159,8 @@ def test_the_address_leads_to_the_index_and_keeps_the_settings(server: Server) -
     assert server.ask("", method="HEAD").status == 302
 
 
-def test_a_page_is_whole_and_needs_no_other_host(server: Server) -> None:
-    page, _ = server.open_page("index.ipynb")
+def test_a_page_is_whole_and_needs_no_other_host(index: str) -> None:
+    page = index
     assert page.startswith('<!DOCTYPE html>\n<html lang="en" data-dpviz="page">')
     assert "<title>Gallery &lt;i&gt;</title>" in page
     assert '<meta name="viewport"' in page
@@ -163,9 +177,8 @@ def test_a_page_without_a_title_takes_its_name_and_its_own_language(server: Serv
     assert "<title>er</title>" in page
 
 
-def test_a_page_names_only_files_that_are_there(server: Server) -> None:
-    page, _ = server.open_page("index.ipynb")
-    named = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
+def test_a_page_names_only_files_that_are_there(server: Server, index: str) -> None:
+    named = re.findall(r'(?:src|href)="(/static/[^"]+)"', index)
     assert any("plotly-basic.min.js" in name for name in named)
     for name in named:
         assert server.ask(name[1:]).status == 200, name
@@ -223,12 +236,9 @@ def test_the_policy_lets_no_script_in_from_the_page_and_no_host_in_at_all(server
     assert not inline
 
 
-def test_a_static_file_is_kept_for_ever_and_sent_gzipped(server: Server) -> None:
-    page, _ = server.open_page("index.ipynb")
-    path = re.search(r'/(static/[^"]+plotly-basic.min.js)', page)
-    assert path
-    packed = server.ask(path.group(1), Accept_Encoding="gzip")
-    plain = server.ask(path.group(1))
+def test_a_static_file_is_kept_for_ever_and_sent_gzipped(server: Server, tag: str) -> None:
+    packed = server.ask(f"static/{tag}/page/plotly-basic.min.js", Accept_Encoding="gzip")
+    plain = server.ask(f"static/{tag}/page/plotly-basic.min.js")
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.headers["cache-control"] == "public, max-age=31536000, immutable"
     assert len(packed.body) < len(plain.body) / 2
@@ -314,10 +324,8 @@ TRAVERSALS = [
 
 
 @pytest.mark.parametrize("target", TRAVERSALS)
-def test_no_path_leads_out(server: Server, notebooks: Path, target: str) -> None:
-    tag = re.search(r"/static/([0-9a-f]+)/", server.open_page("index.ipynb")[0])
-    assert tag
-    answer = server.ask_raw(target.format(tag=tag.group(1), folder=notebooks.name))
+def test_no_path_leads_out(server: Server, notebooks: Path, tag: str, target: str) -> None:
+    answer = server.ask_raw(target.format(tag=tag, folder=notebooks.name))
     assert answer.startswith("HTTP/1.1 404 "), answer[:200]
     assert "root:" not in answer
     assert "Traceback" not in answer

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -318,7 +317,5 @@ def test_a_clone_is_set_up_without_a_network_when_all_is_at_hand(tmp_path: Path)
 
     assert "bringing .venv up to date" in run("setup")
     shutil.rmtree(site / "pip")  # from here on a call of pip would fail
-    start = time.perf_counter()
     assert run("setup") == ""
-    assert time.perf_counter() - start < 1.0
     assert run("test", "--version").startswith("pytest ")

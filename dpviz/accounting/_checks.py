@@ -129,7 +129,7 @@ def _require(
 def _plain_sequence(name: str, value: list[Any] | tuple[Any, ...]) -> npt.NDArray[Any]:
     """Return a list of numbers as an array; np.asarray alone would read [True, 0.5] as numbers."""
     items = np.asarray(value, dtype=object)
-    if any(issubclass(kind, bool | np.bool_) for kind in set(map(type, items.ravel()))):
+    if any(issubclass(kind, bool | np.bool_ | list | tuple) for kind in set(map(type, items.ravel()))):
         raise TypeError(f"{name} must be a real number or an array of them, but got {value!r}")
     return np.asarray(value)
 
@@ -138,6 +138,5 @@ def _python_int(name: str, value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise DomainError(
-            name, "a number that a float64 can hold", f"a whole number of {value.bit_length()} bits"
-        ) from None
+        came = f"a whole number of {value.bit_length()} bits"
+    raise DomainError(name, "a number that a float64 can hold", came)

@@ -36,12 +36,14 @@ def threshold(epsilon: FloatArray, mu: FloatArray) -> FloatArray:
     low = factor - high
     rest = ((high * high - square) + 2 * high * low) + low * low
     exact = ((epsilon - square / 2) - rest / 2) / mu
-    return np.where(is_plain, epsilon / mu - mu / 2, exact)
+    u: FloatArray = np.where(is_plain, epsilon / mu - mu / 2, exact)
+    return u
 
 
 def log_normal_density(u: FloatArray) -> FloatArray:
     """Return log φ(u)."""
-    return -0.5 * u * u - _LOG_ROOT_TWO_PI
+    density: FloatArray = -0.5 * u * u - _LOG_ROOT_TWO_PI
+    return density
 
 
 def profile(u: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:

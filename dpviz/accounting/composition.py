@@ -96,7 +96,7 @@ def rdp_best_order(
 
 
 def rdp_bound_search(
-    *, count: int, sigma: float, sensitivity: float = 1.0, delta: float
+    *, count: float, sigma: float, sensitivity: float = 1.0, delta: float
 ) -> tuple[float, float]:
     """Return the classic conversion minimised by a dense search over orders, and the order found.
 

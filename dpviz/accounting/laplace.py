@@ -361,7 +361,7 @@ def _point(
 
 
 def _laplace_rdp(order: FloatArray, gap: np.float64) -> FloatArray:
-    """Return the divergence without cancellation, from E(x) = e^x − 1 − x; beyond e^600 from its first term."""
+    """Return the divergence, uncancelled, from E(x) = e^x − 1 − x; beyond e^600 by its first term."""
     excess = order - 1
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         is_far = excess * gap > 600

@@ -28,7 +28,7 @@ _DELTA = 1e-6
 
 _BOUND = "Mironov (2017), Propositions 3 and 7; mpmath, 60 digits"
 _IMPROVED = "Canonne, Kamath and Steinke (2020), Proposition 12; mpmath, 60 digits"
-_EXACT = "Balle and Wang (2018), Theorem 8, solved by bisection; mpmath, 60 digits"
+_EXACT = "Balle and Wang (2018), Theorem 8, solved for epsilon; mpmath, 60 digits"
 _MEAN = "variance of a mean of independent terms; exact decimals"
 _GDP = "Dong, Roth and Su (2022), Corollary 3.3; exact decimals"
 
@@ -178,57 +178,38 @@ def verify() -> tuple[Witness, ...]:
 
 
 def _composition(history: _History) -> Iterator[Witness]:
-    """Yield the exact epsilon, the bounds and the orders of one release history."""
+    """Yield the bounds, the orders and the exact epsilon of one release history."""
     given = {"count": history.count, "sigma": history.sigma, "sensitivity": 1.0, "delta": _DELTA}
-    inputs = tuple(given.items())
+    rows = (
+        ("closed form of the RDP bound", rdp_bound, history.bound, _BOUND),
+        ("best order of the RDP bound", rdp_best_order, history.best_order, _BOUND),
+        ("improved conversion", improved_bound, history.improved, _IMPROVED),
+        ("best order of the improved conversion", improved_best_order, history.improved_order, _IMPROVED),
+        ("exact epsilon", exact_epsilon, history.exact, _EXACT),
+    )
+    here, inputs = f"{history.count} releases at sigma {history.sigma:g}", tuple(given.items())
+    for words, rule, reference, source in rows:
+        name = f"{words}, {here}"
+        yield Witness(name, rule.__name__, inputs, rule(**given), reference, 1e-12, EQUAL, source)
     searched, _ = rdp_bound_search(**given)
-    here = f"{history.count} releases at sigma {history.sigma:g}"
-    yield Witness(
-        f"closed form of the RDP bound, {here}", "rdp_bound", inputs, rdp_bound(**given), history.bound, 1e-12,
-        EQUAL, _BOUND,
-    )  # fmt: skip
-    yield Witness(
-        f"dense search over orders, {here}", "rdp_bound_search", inputs, searched, history.bound, 1e-7,
-        AT_LEAST, _BOUND,
-    )  # fmt: skip
-    yield Witness(
-        f"best order, {here}", "rdp_best_order", inputs, rdp_best_order(**given), history.best_order, 1e-12,
-        EQUAL, _BOUND,
-    )  # fmt: skip
-    yield Witness(
-        f"improved conversion, {here}", "improved_bound", inputs, improved_bound(**given), history.improved, 1e-12,
-        EQUAL, _IMPROVED,
-    )  # fmt: skip
-    yield Witness(
-        f"best order of the improved conversion, {here}", "improved_best_order", inputs,
-        improved_best_order(**given), history.improved_order, 1e-12, EQUAL, _IMPROVED,
-    )  # fmt: skip
-    yield Witness(
-        f"exact epsilon, {here}", "exact_epsilon", inputs, exact_epsilon(**given), history.exact, 1e-12,
-        EQUAL, _EXACT,
-    )  # fmt: skip
+    name = f"dense search over orders, {here}"
+    yield Witness(name, rdp_bound_search.__name__, inputs, searched, history.bound, 1e-7, AT_LEAST, _BOUND)
 
 
 def _averaging(repeats: int, spread: str, mu: str) -> Iterator[Witness]:
     """Yield the spread of a mean, the same as sensitivity/mu, and mu as that of the composed releases."""
     sigma = _AVERAGED_SIGMA
     inputs = (("sigma", sigma), ("repeats", float(repeats)))
-    here = f"{repeats} fresh answers at sigma {sigma:g}"
-    parameter = mean_mu(sigma=sigma, repeats=repeats)
+    deviation, parameter = mean_sigma(sigma=sigma, repeats=repeats), mean_mu(sigma=sigma, repeats=repeats)
     composed = Gaussian(sigma).compose(repeats).mu
     rows = (
-        (
-            f"spread of the mean of {here}",
-            "mean_sigma",
-            mean_sigma(sigma=sigma, repeats=repeats),
-            spread,
-            _MEAN,
-        ),
-        (f"the spread is sensitivity/mu, {here}", "1 / mean_mu", 1 / parameter, spread, _MEAN),
-        (f"mu of the mean of {here}", "mean_mu", parameter, mu, _GDP),
-        (f"mu of {repeats} composed releases at sigma {sigma:g}", "Gaussian.compose", composed, mu, _GDP),
+        ("spread of the mean", "mean_sigma", deviation, spread, _MEAN),
+        ("sensitivity/mu, which is that spread", "1 / mean_mu", 1 / parameter, spread, _MEAN),
+        ("mu of the mean", "mean_mu", parameter, mu, _GDP),
+        ("mu of as many composed releases", "Gaussian.compose", composed, mu, _GDP),
     )
-    for name, quantity, computed, reference, source in rows:
+    for words, quantity, computed, reference, source in rows:
+        name = f"{words}, {repeats} fresh answers at sigma {sigma:g}"
         yield Witness(name, quantity, inputs, computed, reference, 1e-12, EQUAL, source)
 
 

@@ -7,7 +7,7 @@ from html import escape
 
 from dpviz.locale import Catalogue, numbers
 
-_DIGITS = 9
+_DIGITS = 7
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 import numpy as np
 
-from dpviz.accounting import gaussian_delta
 from dpviz.accounting.curves.composition import MOST_RELEASES
 from dpviz.accounting.curves.tradeoff import EVIDENCE, Attack, TradeoffCurves, tradeoff_curves
 from dpviz.explainers._base import Explainer
@@ -16,6 +16,8 @@ from dpviz.explainers._controls import Controls, linear_slider, log_integer_slid
 from dpviz.figures import FigureFunction, bells_figure, curve_figure, people_figure, rates_figure
 from dpviz.figures.tradeoff import PEOPLE_EACH
 from dpviz.locale.numbers import percent, rounded
+
+_FAR = 14.0
 
 
 class Tradeoff(Explainer[Attack, TradeoffCurves]):
@@ -63,10 +65,18 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
         }
 
     def checks(self, params: Attack, result: TradeoffCurves) -> Iterable[Check]:
-        """Yield the threshold's point beside the curve, the advantage beside the curve's, and δ beside the duality."""
-        on_curve = float(np.interp(result.alpha_here, result.alpha, result.beta))
-        yield Check("tradeoff.check.point", result.beta_here, on_curve, tolerance=1e-3)
-        yield Check("tradeoff.check.advantage", result.advantage, gaussian_delta(0.0, mu=result.mu))
-        slope = np.exp(params.epsilon)
-        dual = 1 - float((result.beta + slope * result.alpha).min())
-        yield Check("tradeoff.check.duality", result.delta_here, dual, tolerance=1e-2)
+        """Yield the misses, the advantage and δ(ε) beside areas under the two bells, by the trapezoid rule."""
+        crossing = params.epsilon / result.mu + result.mu / 2  # where one bell is e^ε times the other
+        missed = _area(result.mu, -_FAR, params.threshold)
+        yield Check("tradeoff.check.point", result.beta_here, missed, tolerance=1e-6)
+        middle = result.mu / 2
+        between = _area(result.mu, middle, _FAR) - _area(0.0, middle, _FAR)
+        yield Check("tradeoff.check.advantage", result.advantage, between, tolerance=1e-6)
+        excess = _area(result.mu, crossing, _FAR) - math.exp(params.epsilon) * _area(0.0, crossing, _FAR)
+        yield Check("tradeoff.check.duality", result.delta_here, excess, tolerance=1e-6)
+
+
+def _area(center: float, low: float, high: float) -> float:
+    """Return the area under the normal bell around `center` from `low` to `high`."""
+    at = np.linspace(low, high, 100_001)
+    return float(np.trapezoid(np.exp(-np.square(at - center) / 2), at) / math.sqrt(2 * math.pi))

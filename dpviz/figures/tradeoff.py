@@ -85,11 +85,12 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
             style.line(curves.alpha, curves.beta, name=text("tradeoff.curve_name"), color=style.EXACT, hover=hover),
             style.dots([curves.alpha_here], [curves.beta_here], name="", color=style.EXACT, size=12),
             style.labels(
-                [0.5],
-                [0.5],
-                [text("tradeoff.guessing_label")],
+                [1.0, 1.0, 1.0],
+                [0.96, 0.87, 0.78],
+                [text(f"tradeoff.{line}_label") for line in ("guessing", "curve", "compared")],
                 color=style.QUIET,
-                position="top right",
+                position="middle left",
+                textfont={"color": [style.QUIET, style.EXACT, style.BOUND], "size": 13},
             ),
         ],
         "layout": style.layout(
