@@ -25,6 +25,8 @@ python3 dev.py gallery [-- options of dpviz]   open the gallery in the browser
 python3 dev.py test [options of pytest]        run the tests, all of them when no option is given
 python3 dev.py check                           ruff, ruff format and mypy
 python3 dev.py setup                           only make .venv ready for the tests
+python3 dev.py texts                           compile the text catalogues
+python3 dev.py notebooks                       run all notebooks and store their outputs
 python3 dev.py lock                            renew constraints.txt and binder/requirements.txt
 """
 ROOT = Path(__file__).resolve().parent
@@ -32,6 +34,11 @@ VENV = ROOT / ".venv"
 INPUTS = ("pyproject.toml", "constraints.txt", "dpviz/__init__.py")
 WHOLE_SUITE = ("--numprocesses=logical", "--maxprocesses=2", "--dist=loadfile")
 CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",))
+TASKS = {
+    "texts": ("-m", "babel.messages.frontend", "compile", "--directory", "dpviz/locale", "--domain", "dpviz"),
+    "notebooks": (".ci/notebooks.py",),
+    "lock": (".ci/lock.py",),
+}
 UNFINISHED = "unfinished"
 # Settings that would send an import or an install somewhere else than into .venv.
 MISLEADING = (
@@ -43,8 +50,7 @@ NO_VENV = (
     " uv or virtualenv, and run the same command again."
 )
 NO_INSTALL = (
-    "The packages could not be installed; pip says why above. Is there a network?"
-    " Nothing outside .venv was touched."
+    "The packages could not be installed; pip says why above. Is there a network? Nothing outside .venv was touched."
 )
 
 
@@ -215,7 +221,7 @@ def check(python: str) -> int:
 def main(arguments: "Sequence[str]") -> int:
     """Do what the command line asks and return the exit status."""
     name, rest = (arguments[0] if arguments else "--help"), list(arguments[1:])
-    if name not in {"gallery", "test", "check", "setup", "lock"}:
+    if name not in {"gallery", "test", "check", "setup", *TASKS}:
         print(USAGE, end="")
         return 0 if name in {"-h", "--help", "help"} else 2
     set_up(ROOT, VENV, "app" if name == "gallery" else "dev")
@@ -224,8 +230,8 @@ def main(arguments: "Sequence[str]") -> int:
         return become([python, "-m", "dpviz", *(rest[1:] if rest[:1] == ["--"] else rest)])
     if name == "test":
         return become([python, "-m", "pytest", *(rest or WHOLE_SUITE)])
-    if name == "lock":
-        return become([python, str(ROOT / ".ci" / "lock.py")])
+    if name in TASKS:
+        return become([python, *TASKS[name]])
     return check(python) if name == "check" else 0
 
 

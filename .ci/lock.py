@@ -35,9 +35,7 @@ def requirements(extra: str) -> list[Requirement]:
     """Return what dpviz with `extra` asks for directly, its other extras followed."""
     asked = [Requirement(text) for text in [*project()[""], *project().get(extra, [])]]
     inner = [name for one in asked if one.name == "dpviz" for name in one.extras]
-    return [one for one in asked if one.name != "dpviz"] + [
-        one for name in inner for one in requirements(name)
-    ]
+    return [one for one in asked if one.name != "dpviz"] + [one for name in inner for one in requirements(name)]
 
 
 def applies(requirement: Requirement, python: str, extras: Iterable[str]) -> bool:

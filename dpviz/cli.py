@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 REFUSED = 2
-APP_PACKAGES = frozenset(
-    {"ipykernel", "jupyter_client", "jupyter_server", "nbformat", "psutil", "tornado", "voila"}
-)
+APP_PACKAGES = frozenset({"ipykernel", "jupyter_client", "jupyter_server", "nbformat", "psutil", "tornado", "voila"})
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -82,9 +82,7 @@ class Server:
         """Ask for a target exactly as it is written, and return all that comes back."""
         address = urlsplit(self.url)
         with socket.create_connection((address.hostname, address.port), timeout=PATIENCE) as connection:
-            connection.sendall(
-                f"GET {target} HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n\r\n".encode()
-            )
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n\r\n".encode())
             received = b""
             while part := connection.recv(65536):
                 received += part
@@ -166,9 +164,7 @@ class Channels:
     def ask_who(self) -> list[dict[str, Any]]:
         """Ask the kernel who it is, and return all messages up to its reply."""
         number = self.send("kernel_info_request", {})
-        return self.until(
-            lambda message: message["type"] == "kernel_info_reply" and message["parent"] == number
-        )
+        return self.until(lambda message: message["type"] == "kernel_info_reply" and message["parent"] == number)
 
     def close(self) -> None:
         """Close the websocket."""
@@ -213,14 +209,10 @@ def running_server(
 
 
 @contextlib.contextmanager
-def running(
-    command: list[str], log: Path, environment: dict[str, str], cwd: Path | None = None
-) -> Iterator[Server]:
+def running(command: list[str], log: Path, environment: dict[str, str], cwd: Path | None = None) -> Iterator[Server]:
     """Start a command that says its address in its first line."""
     with log.open("w") as errors:
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=cwd
-        )
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment, cwd=cwd)
     with process:
         assert process.stdout
         line = process.stdout.readline().split()

@@ -35,9 +35,7 @@ def test_price_reference(inputs, value):
     assert distance(gaussian_epsilon(inputs["delta"], mu=mu), value) <= 1e-12
 
 
-@given(
-    st.floats(1e-3, 1e6), st.floats(1e-3, 1e3), st.integers(1, 10**9), st.sampled_from(["fresh", "cached"])
-)
+@given(st.floats(1e-3, 1e6), st.floats(1e-3, 1e3), st.integers(1, 10**9), st.sampled_from(["fresh", "cached"]))
 def test_accuracy_gained_is_privacy_lost(sigma, sensitivity, repeats, noise):
     spread = mean_sigma(sigma=sigma, repeats=repeats, noise=noise)
     mu = mean_mu(sigma=sigma, sensitivity=sensitivity, repeats=repeats, noise=noise)

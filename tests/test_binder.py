@@ -61,9 +61,7 @@ def test_pins_lie_within_the_ranges(lock: ModuleType) -> None:
     for asked in lock.requirements("dev"):
         assert asked.specifier.contains(pinned[canonicalize_name(asked.name)]), asked
     for name, asked_by in installed_needs(set(pinned)).items():
-        inner = [
-            one for one in map(Requirement, asked_by) if lock.applies(one, platform.python_version(), ())
-        ]
+        inner = [one for one in map(Requirement, asked_by) if lock.applies(one, platform.python_version(), ())]
         for one in inner:
             assert one.specifier.contains(pinned[canonicalize_name(one.name)]), f"{name} asks for {one}"
 
@@ -78,9 +76,7 @@ def test_the_lock_is_complete_and_no_more(lock: ModuleType) -> None:
 
 def test_binder_installs_the_closure_of_the_pages_and_no_more(lock: ModuleType) -> None:
     pinned = pins(BINDER / "requirements.txt")
-    assert set(pinned) == lock.closure(
-        lock.binder_roots(), installed_needs(set(pinned)), lock.binder_python()
-    )
+    assert set(pinned) == lock.closure(lock.binder_roots(), installed_needs(set(pinned)), lock.binder_python())
     assert {"voila", "plotly", "anywidget", "jupyter-server-proxy", "hatchling"} <= set(pinned)
     assert not {"pytest", "playwright", "dp-accounting"} & set(pinned)
 

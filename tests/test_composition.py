@@ -58,10 +58,7 @@ def test_improved_reference(inputs, value):
 
 @entries("zcdp_to_dp")
 def test_bound_is_that_of_zcdp(inputs, value):
-    assert (
-        distance(rdp_bound(count=1, sigma=1 / math.sqrt(2 * inputs["rho"]), delta=inputs["delta"]), value)
-        <= 1e-15
-    )
+    assert distance(rdp_bound(count=1, sigma=1 / math.sqrt(2 * inputs["rho"]), delta=inputs["delta"]), value) <= 1e-15
 
 
 @entries("advanced_drv")
@@ -128,9 +125,7 @@ def test_search_confirms_the_closed_form(mu, delta):
     here = {"count": 1, "sigma": 1.0, "sensitivity": mu, "delta": delta}
     searched, order = rdp_bound_search(**here)
     assert 1 - 1e-15 <= searched / rdp_bound(**here) <= 1 + 1e-7
-    assert rdp_to_epsilon(gaussian_rdp(order, mu=mu), order=order, delta=delta) == pytest.approx(
-        searched, rel=1e-14
-    )
+    assert rdp_to_epsilon(gaussian_rdp(order, mu=mu), order=order, delta=delta) == pytest.approx(searched, rel=1e-14)
 
 
 @given(st.floats(-3, 3).map(lambda power: 10.0**power), SLACKS)
@@ -166,9 +161,7 @@ def test_basic_and_advanced_bounds_are_the_theorems_on_exact_releases(count, sig
     assert basic_bound(**here) == basic_composition(each, delta=delta / count, count=count)[0]
     each = gaussian_epsilon(delta / 2 / count, mu=1 / sigma)
     assume(each < 700)
-    assert advanced_bound(**here) == pytest.approx(
-        advanced_composition(each, count=count, slack=delta / 2), rel=1e-10
-    )
+    assert advanced_bound(**here) == pytest.approx(advanced_composition(each, count=count, slack=delta / 2), rel=1e-10)
 
 
 def test_advanced_composition_against_the_formula_in_mpmath():
@@ -194,9 +187,7 @@ def test_ends():
         pytest.approx(10),
         math.inf,
     ]
-    assert (
-        improved_bound(count=3, sigma=1.0, delta=1.0) == exact_epsilon(count=3, sigma=1.0, delta=1.0) == 0.0
-    )
+    assert improved_bound(count=3, sigma=1.0, delta=1.0) == exact_epsilon(count=3, sigma=1.0, delta=1.0) == 0.0
     assert basic_composition(0.5, delta=0.4, count=3) == (1.5, 1.0)
     assert basic_composition(0.5, delta=0.4, count=0) == (0.0, 0.0)
     assert advanced_composition([0.0, 1.0], count=[5, 0], slack=0.0).tolist() == [0.0, 0.0]

@@ -1,12 +1,21 @@
 """Controls: what a reader can set, type and link to."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpviz.explainers._controls import Choice, InputError, Seed, linear_slider, log_integer_slider, log_slider, shortened
+from dpviz.explainers._controls import (
+    Choice,
+    InputError,
+    Seed,
+    linear_slider,
+    log_integer_slider,
+    log_slider,
+    shortened,
+)
 from dpviz.explainers._settings import first_settings, from_query, from_texts, to_query, to_texts
 from dpviz.locale import catalogue
 
@@ -40,12 +49,12 @@ def test_a_slider_over_eleven_decades_travels_smoothly():
     """A linear slider over tiny values only reaches its ends; ours has nine stops in each decade."""
     stops = CONTROLS["delta"].stops
     assert len(stops) == 9 * 11 + 1
-    assert max(float(b) / float(a) for a, b in zip(stops, stops[1:], strict=False)) <= 2.0000001
+    assert max(float(b) / float(a) for a, b in pairwise(stops)) <= 2.0000001
 
 
 def test_fine_stops_are_at_most_five_percent_apart_and_short():
     stops = CONTROLS["sigma"].stops
-    assert max(float(b) / float(a) for a, b in zip(stops, stops[1:], strict=False)) <= 1.0500001
+    assert max(float(b) / float(a) for a, b in pairwise(stops)) <= 1.0500001
     assert max(len(stop) for stop in stops) <= 5
 
 
@@ -78,7 +87,11 @@ def test_bad_text_gets_a_sentence_and_loses_nothing(name, typed, key):
     with pytest.raises(InputError) as caught:
         CONTROLS[name].read(typed)
     assert caught.value.key == key
-    texts = {**to_texts(CONTROLS, FRESH), name: typed, "sigma" if name != "sigma" else "delta": "1e-3" if name == "sigma" else "8"}
+    texts = {
+        **to_texts(CONTROLS, FRESH),
+        name: typed,
+        "sigma" if name != "sigma" else "delta": "1e-3" if name == "sigma" else "8",
+    }
     settings, errors = from_texts(CONTROLS, texts, FRESH, TEXT)
     assert list(errors) == [name]
     assert typed in errors[name]

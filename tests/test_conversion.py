@@ -15,9 +15,7 @@ SLACKS = st.floats(-30, 0).map(lambda power: 10.0**power)
 
 @entries("rdp_to_dp_mironov")
 def test_classic_reference(inputs, value):
-    assert (
-        distance(rdp_to_epsilon(inputs["rdp"], order=inputs["alpha"], delta=inputs["delta"]), value) <= 1e-14
-    )
+    assert distance(rdp_to_epsilon(inputs["rdp"], order=inputs["alpha"], delta=inputs["delta"]), value) <= 1e-14
 
 
 @entries("rdp_to_dp_cks")
@@ -44,9 +42,7 @@ def test_improved_against_dp_accounting():
     for mu in (0.1, 0.5, 1.0, 3.0):
         rdp = gaussian_rdp(orders, mu=mu)
         theirs, _ = rdp_privacy_accountant.compute_epsilon(orders, rdp, 1e-6)
-        assert rdp_to_epsilon_improved(rdp, order=orders, delta=1e-6).min() == pytest.approx(
-            theirs, rel=1e-12
-        )
+        assert rdp_to_epsilon_improved(rdp, order=orders, delta=1e-6).min() == pytest.approx(theirs, rel=1e-12)
 
 
 def test_ends():

@@ -71,7 +71,9 @@ def test_every_control_moves_the_picture(name, control):
     page = PAGES[name]()
     first = page.current
     texts = ends(page.controls()[control])
-    others = {text: page.picture({**first.settings, control: page.controls()[control].read(text)}) for text in texts[1:]}
+    others = {
+        text: page.picture({**first.settings, control: page.controls()[control].read(text)}) for text in texts[1:]
+    }
     for text, picture in others.items():
         changed = [
             path
@@ -157,8 +159,10 @@ def test_bad_text_keeps_the_picture_and_says_why(reader):
 def test_a_fault_is_seen_and_logged_and_the_last_picture_stays(reader, monkeypatch, caplog):
     page = reader.explainer
     before = page.current
+
     def broken(_params):
         raise RuntimeError("secret detail")
+
     monkeypatch.setattr(type(page), "compute", staticmethod(broken))
     name = next(iter(page.controls()))
     with caplog.at_level(logging.ERROR, logger="dpviz"):
@@ -174,8 +178,10 @@ def test_settings_that_do_not_go_together_get_a_sentence(reader, monkeypatch):
     from dpviz.accounting import DomainError
 
     page = reader.explainer
+
     def refusing(_params):
         raise DomainError("sigma", "larger than that", 1.0)
+
     monkeypatch.setattr(type(page), "compute", staticmethod(refusing))
     name = next(iter(page.controls()))
     reply = reader.ask(**{name: ends(page.controls()[name])[1]})

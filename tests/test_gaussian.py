@@ -147,9 +147,7 @@ def test_ends():
 def test_rdp_is_the_moment_it_stands_for():
     """exp((order − 1) D) is the mean of the order-th power of the density ratio; by quadrature."""
     order, mu = 2.5, 0.7
-    moment = mpmath.quad(
-        lambda x: mpmath.npdf(x, mu, 1) ** order * mpmath.npdf(x) ** (1 - order), [-12, 0, 14]
-    )
+    moment = mpmath.quad(lambda x: mpmath.npdf(x, mu, 1) ** order * mpmath.npdf(x) ** (1 - order), [-12, 0, 14])
     assert gaussian_rdp(order, mu=mu) == pytest.approx(float(mpmath.log(moment) / (order - 1)), rel=1e-12)
     assert gaussian_rdp(1, mu=mu) == pytest.approx(mu**2 / 2, rel=1e-15)
 
@@ -157,9 +155,7 @@ def test_rdp_is_the_moment_it_stands_for():
 @given(MUS, st.integers(1, 10**9), st.integers(1, 10**6))
 def test_composition_is_one_release_with_less_noise(mu, first, second):
     release = Gaussian(sigma=1.0, sensitivity=mu)
-    assert release.compose(first).mu == pytest.approx(
-        composed_mu(sigma=1.0, sensitivity=mu, count=first), rel=1e-15
-    )
+    assert release.compose(first).mu == pytest.approx(composed_mu(sigma=1.0, sensitivity=mu, count=first), rel=1e-15)
     assume(first * second < 2**53)
     nested = release.compose(first).compose(second)
     assert nested.sigma == pytest.approx(release.compose(first * second).sigma, rel=1e-15)

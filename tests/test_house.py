@@ -15,8 +15,14 @@ ROOMS = {
     "accounting": ({"accounting"}, set()),
     "locale": ({"locale"}, set()),
     "figures": ({"accounting", "locale", "figures"}, {"plotly"}),
-    "explainers": ({"accounting", "locale", "figures", "explainers"}, {"ipywidgets", "anywidget", "traitlets"}),
-    "server": ({"server"}, {"voila", "tornado", "jupyter_client", "jupyter_server", "traitlets", "psutil", "nbformat"}),
+    "explainers": (
+        {"accounting", "locale", "figures", "explainers"},
+        {"ipywidgets", "anywidget", "traitlets"},
+    ),
+    "server": (
+        {"server"},
+        {"voila", "tornado", "jupyter_client", "jupyter_server", "traitlets", "psutil", "nbformat"},
+    ),
     "cli": ({"accounting", "server"}, set()),
     "__main__": ({"cli"}, set()),
     "__init__": ({"accounting"}, set()),
@@ -69,7 +75,16 @@ def test_no_text_speaks_of_the_workshop():
     files = [path for folder in ("dpviz", "tests", "notebooks", "binder", ".ci") for path in (ROOT / folder).rglob("*")]
     files += [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "pyproject.toml", "dev.py")]
     for path in files:
-        if path == Path(__file__) or path.suffix not in {".py", ".md", ".toml", ".ipynb", ".js", ".css", ".txt", ""}:
+        if path == Path(__file__) or path.suffix not in {
+            ".py",
+            ".md",
+            ".toml",
+            ".ipynb",
+            ".js",
+            ".css",
+            ".txt",
+            "",
+        }:
             continue
         if path.is_file() and "plotly-basic" not in path.name:
             assert not suspicious.search(path.read_text(encoding="utf-8")), path

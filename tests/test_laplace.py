@@ -74,9 +74,7 @@ def test_density_is_a_density_with_its_variance():
     variance = mpmath.quad(lambda x: (x - f) ** 2 * laplace_density(float(x), location=f, scale=b), points)
     assert laplace_variance(b) == pytest.approx(float(variance), rel=1e-9)
     output = np.linspace(-5, 5, 11)
-    assert np.log(laplace_density(output, scale=b)) == pytest.approx(
-        laplace_log_density(output, scale=b), rel=1e-14
-    )
+    assert np.log(laplace_density(output, scale=b)) == pytest.approx(laplace_log_density(output, scale=b), rel=1e-14)
 
 
 @given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from dpviz.explainers._live_figure import LiveFigure, differences, encode
 
 SPEC = {
-    "data": [{"x": np.arange(3.0), "y": np.array([1.0, np.nan, np.inf]), "name": "a"}, {"x": [1], "y": ["row"]}],
+    "data": [
+        {"x": np.arange(3.0), "y": np.array([1.0, np.nan, np.inf]), "name": "a"},
+        {"x": [1], "y": ["row"]},
+    ],
     "layout": {"title": {"text": "before"}, "shapes": [{"x0": 1.0}]},
 }
 
@@ -57,7 +60,9 @@ def test_only_what_changed_travels_in_one_binary_message(live):
     after["layout"]["title"]["text"] = "after"
     live.show(after)
     [(content, buffers)] = live.sent
-    assert sorted(path for path, _ in content["edits"]) == sorted([["data", 0, "y"], ["layout", "title", "text"]], key=str)
+    assert sorted(path for path, _ in content["edits"]) == sorted(
+        [["data", 0, "y"], ["layout", "title", "text"]], key=str
+    )
     assert [bytes(buffer) for buffer in buffers] == [np.array([1.0, 2.0, 3.0], dtype="<f8").tobytes()]
     json.dumps(content, allow_nan=False)
 
@@ -111,7 +116,12 @@ def test_the_library_fits_the_python_package():
 
 
 VALUES = st.recursive(
-    st.one_of(st.integers(-3, 3), st.text(max_size=3), st.booleans(), st.lists(st.floats(allow_nan=True), min_size=1).map(np.array)),
+    st.one_of(
+        st.integers(-3, 3),
+        st.text(max_size=3),
+        st.booleans(),
+        st.lists(st.floats(allow_nan=True), min_size=1).map(np.array),
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("abc"), inner, max_size=3)),
     max_leaves=8,
 )

@@ -24,7 +24,12 @@ def keys_in_code():
     whole, patterns = set(), set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            is_text = isinstance(node, ast.Call) and node.args and getattr(node.func, "id", getattr(node.func, "attr", "")) in {"text", "_text", "template", "InputError", "Check"}
+            is_text = (
+                isinstance(node, ast.Call)
+                and node.args
+                and getattr(node.func, "id", getattr(node.func, "attr", ""))
+                in {"text", "_text", "template", "InputError", "Check"}
+            )
             for part in strings(node.args[0]) if is_text else ():
                 if isinstance(part, ast.JoinedStr):
                     pieces = (re.escape(p.value) if isinstance(p, ast.Constant) else r"[\w.]+" for p in part.values)
@@ -88,7 +93,7 @@ def test_a_missing_text_is_loud():
 
 
 def test_an_unknown_language_is_named():
-    with pytest.raises(ValueError, match="language must be one of .*'xx'"):
+    with pytest.raises(ValueError, match=r"language must be one of .*'xx'"):
         catalogue("xx")
 
 
@@ -114,7 +119,23 @@ def test_numbers_are_read_as_people_type_them(typed, value):
 
 
 @pytest.mark.parametrize(
-    "typed", ["", "abc", "nan", "inf", "1,5", "1_000", "0x10", "1e", "--1", "1 2", "__import__('os')", "10^", "e5", "٣"]
+    "typed",
+    [
+        "",
+        "abc",
+        "nan",
+        "inf",
+        "1,5",
+        "1_000",
+        "0x10",
+        "1e",
+        "--1",
+        "1 2",
+        "__import__('os')",
+        "10^",
+        "e5",
+        "٣",
+    ],
 )
 def test_what_is_no_plain_number_is_refused(typed):
     with pytest.raises(ValueError, match="not a plain decimal number"):

@@ -83,20 +83,14 @@ def invoke(call, **changed):
 
 
 def flat(result):
-    return [
-        float(value)
-        for part in (result if isinstance(result, tuple) else (result,))
-        for value in np.ravel(part)
-    ]
+    return [float(value) for part in (result if isinstance(result, tuple) else (result,)) for value in np.ravel(part)]
 
 
 every_call = pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__qualname__)
 
 
 @every_call
-@pytest.mark.parametrize(
-    "value", [True, np.True_, "1", None, decimal.Decimal(1), 1j, [True], ["0.5"], {}], ids=repr
-)
+@pytest.mark.parametrize("value", [True, np.True_, "1", None, decimal.Decimal(1), 1j, [True], ["0.5"], {}], ids=repr)
 def test_what_is_not_a_number_is_refused(call, value):
     for name in numeric(call):
         with pytest.raises(TypeError, match=name):
@@ -236,9 +230,7 @@ def test_epsilon_to_the_ends_of_its_scale():
     mu = composed_mu(sigma=sigma, count=np.array([1, 10**3, 10**9]))
     is_steady = (epsilon > 1e-6 * mu) & (epsilon < 1e10)
     read_back = np.broadcast_to(gaussian_log_delta(epsilon, mu=mu) / np.log(delta), epsilon.shape)
-    slip = 1e-13 + 4e-16 * epsilon / mu * np.maximum(
-        epsilon / mu, 1
-    )  # the last digit of epsilon, seen in log delta
+    slip = 1e-13 + 4e-16 * epsilon / mu * np.maximum(epsilon / mu, 1)  # the last digit of epsilon, seen in log delta
     assert np.all(np.abs(read_back - 1)[is_steady] <= slip[is_steady])
 
 
@@ -305,9 +297,7 @@ def test_no_number_is_replaced_because_it_is_falsy(module):
     tree = ast.parse(inspect.getsource(module))
     checks = [node for node in ast.walk(tree) if isinstance(node, ast.BoolOp)]
     for node in checks:
-        assert all(
-            isinstance(value, ast.Compare | ast.Call | ast.UnaryOp | ast.BoolOp) for value in node.values
-        )
+        assert all(isinstance(value, ast.Compare | ast.Call | ast.UnaryOp | ast.BoolOp) for value in node.values)
     assert not any(isinstance(node, ast.Assert) for node in ast.walk(tree))
 
 
@@ -317,9 +307,7 @@ def test_docstring_examples_run(module):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize(
-    "call", [*FUNCTIONS, dpviz.simulate_means, dpviz.verify], ids=lambda call: call.__name__
-)
+@pytest.mark.parametrize("call", [*FUNCTIONS, dpviz.simulate_means, dpviz.verify], ids=lambda call: call.__name__)
 def test_every_public_function_has_an_example_and_a_source(call):
     text = inspect.getdoc(call) or ""
     for section in ("Returns\n---", "References\n---", "Examples\n---", ">>> "):
@@ -363,11 +351,7 @@ def test_a_curve_of_a_thousand_points_is_one_call(call):
     if call is rdp_bound_search:
         pytest.skip("takes scalars only")
     name = numeric(call)[0]
-    curve = (
-        np.linspace(GOOD[name], GOOD[name] * 1.5, 1000)
-        if name not in ("count", "repeats")
-        else np.arange(1, 1001)
-    )
+    curve = np.linspace(GOOD[name], GOOD[name] * 1.5, 1000) if name not in ("count", "repeats") else np.arange(1, 1001)
     times = []
     for _ in range(3):
         start = time.perf_counter()

@@ -340,9 +340,7 @@ def test_a_request_that_is_none_is_answered_without_a_trace(server: Server) -> N
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PATCH", "PUT"])
 @pytest.mark.parametrize("end", ["", "/interrupt", "/restart"])
-def test_a_known_kernel_cannot_be_asked_about_or_ended(
-    slider: tuple[Server, str], method: str, end: str
-) -> None:
+def test_a_known_kernel_cannot_be_asked_about_or_ended(slider: tuple[Server, str], method: str, end: str) -> None:
     server, kernel_id = slider
     assert server.ask(f"api/kernels/{kernel_id}{end}", method=method, body="{}").status == 404
     server.connect(kernel_id).close()
@@ -397,9 +395,7 @@ def widgets(channels: Channels) -> dict[str, dict[str, Any]]:
     """Return the state of the page's widgets by model name, as a front end asks for it."""
     channels.send("comm_open", {"comm_id": "c", "target_name": "jupyter.widget.control", "data": {}})
     channels.send("comm_msg", {"comm_id": "c", "data": {"method": "request_states"}})
-    last = channels.until(
-        lambda m: m["type"] == "comm_msg" and m["content"]["data"]["method"] == "update_states"
-    )[-1]
+    last = channels.until(lambda m: m["type"] == "comm_msg" and m["content"]["data"]["method"] == "update_states")[-1]
     channels.send("comm_close", {"comm_id": "c", "data": {}})
     states = last["content"]["data"]["states"]
     return {state["model_name"]: {"id": name, **state["state"]} for name, state in states.items()}
@@ -422,9 +418,7 @@ def test_a_fault_of_a_page_goes_to_the_log_and_not_to_the_browser(
     server, _ = slider
     move(channels, 13)
     heard = channels.ask_who()
-    assert [message["content"]["ename"] for message in heard if message["type"] == "error"] == [
-        "ExecutionError"
-    ]
+    assert [message["content"]["ename"] for message in heard if message["type"] == "error"] == ["ExecutionError"]
     assert "callback_secret" not in json.dumps(heard)
     eventually(lambda: "callback_secret" in server.log.read_text())
 
@@ -468,9 +462,7 @@ def test_a_page_has_few_websockets(server: Server) -> None:
         joined("shell", [{"msg_type": "comm_msg"}]),
     ],
 )
-def test_what_is_no_message_closes_the_websocket_and_harms_nobody(
-    slider: tuple[Server, str], raw: bytes
-) -> None:
+def test_what_is_no_message_closes_the_websocket_and_harms_nobody(slider: tuple[Server, str], raw: bytes) -> None:
     server, kernel_id = slider
     channels = server.connect(kernel_id)
     channels.ask_who()
@@ -506,9 +498,7 @@ def test_bytes_are_a_message_or_refused(raw: bytes) -> None:
     assert len(parts) >= 4
 
 
-@given(
-    st.text(max_size=8), st.lists(st.dictionaries(st.text(max_size=3), st.integers()), min_size=4, max_size=9)
-)
+@given(st.text(max_size=8), st.lists(st.dictionaries(st.text(max_size=3), st.integers()), min_size=4, max_size=9))
 def test_a_message_is_split_into_what_was_joined(channel: str, parts: list[dict[str, int]]) -> None:
     assert split_message(joined(channel, parts)) == (channel, [json.dumps(part).encode() for part in parts])
 
@@ -718,9 +708,7 @@ def test_the_end_leaves_nothing_behind(notebooks: Path, tmp_path: Path, number: 
         assert not folder.exists()
         psutil.wait_procs(kernels, timeout=PATIENCE)
         assert not [kernel for kernel in kernels if kernel.is_running()]
-    assert (
-        "Traceback" not in (tmp_path / "log").read_text().replace("broken.ipynb could not be written", "")[:0]
-    )
+    assert "Traceback" not in (tmp_path / "log").read_text().replace("broken.ipynb could not be written", "")[:0]
 
 
 # ------------------------------------------------------------------------------------------- settings

@@ -60,9 +60,7 @@ def set_up(dev: ModuleType, clone: Path, extra: str = "dev") -> Path:
 def test_old_python_reads_the_file_and_gets_one_sentence() -> None:
     ast.parse((ROOT / "dev.py").read_text(encoding="utf-8"), feature_version=(3, 7))
     pretend = "import runpy, sys; sys.version_info = (3, 9, 2); runpy.run_path('dev.py', run_name='__main__')"
-    run = subprocess.run(
-        [sys.executable, "-c", pretend], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-c", pretend], cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stderr.startswith("dpviz needs Python 3.11 or newer; this is ")
     assert run.stderr.count("\n") == 1
@@ -85,9 +83,7 @@ def test_second_set_up_installs_nothing(dev: ModuleType, clone: Path, installed:
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt", "dpviz/__init__.py"])
-def test_a_changed_input_installs_on_top(
-    dev: ModuleType, clone: Path, installed: list[str], name: str
-) -> None:
+def test_a_changed_input_installs_on_top(dev: ModuleType, clone: Path, installed: list[str], name: str) -> None:
     kept = set_up(dev, clone) / "kept"
     kept.touch()
     (clone / name).write_text("changed\n")
@@ -140,9 +136,7 @@ def test_another_python_is_made_anew(dev: ModuleType, clone: Path, installed: li
     assert not dev.is_usable(clone, venv)
 
 
-def test_a_file_in_the_place_of_the_environment_gives_way(
-    dev: ModuleType, clone: Path, installed: list[str]
-) -> None:
+def test_a_file_in_the_place_of_the_environment_gives_way(dev: ModuleType, clone: Path, installed: list[str]) -> None:
     (clone / "elsewhere").mkdir()
     (clone / ".venv").symlink_to(clone / "elsewhere")
     assert not set_up(dev, clone).is_symlink()
@@ -151,12 +145,8 @@ def test_a_file_in_the_place_of_the_environment_gives_way(
 
 def machine(dev: ModuleType, monkeypatch: pytest.MonkeyPatch, modules: str = "", programs: str = "") -> None:
     """Make dev.py see only these modules and programs."""
-    monkeypatch.setattr(
-        dev.importlib.util, "find_spec", lambda name: name if name in modules.split() else None
-    )
-    monkeypatch.setattr(
-        dev.shutil, "which", lambda name: f"/opt/{name}" if name in programs.split() else None
-    )
+    monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: name if name in modules.split() else None)
+    monkeypatch.setattr(dev.shutil, "which", lambda name: f"/opt/{name}" if name in programs.split() else None)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +173,7 @@ def test_ways_to_make_an_environment(
     def kind(commands: list[list[str]]) -> str:
         words = [word for command in commands for word in command]
         found = [
-            name
-            for name in ("without-pip", "virtualenv", "uv")
-            if f"--{name}" in words or f"/opt/{name}" in words
+            name for name in ("without-pip", "virtualenv", "uv") if f"--{name}" in words or f"/opt/{name}" in words
         ]
         return found[0] if found else "venv"
 
@@ -238,9 +226,7 @@ def test_a_failed_install_is_one_sentence_after_what_pip_said(
     assert not dev.is_ready(clone, clone / ".venv", "dev")
 
 
-def test_children_see_the_environment_and_nothing_else(
-    dev: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_see_the_environment_and_nothing_else(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in dev.MISLEADING:
         monkeypatch.setenv(name, "elsewhere")
     monkeypatch.setenv("VIRTUAL_ENV", "elsewhere")
@@ -280,9 +266,7 @@ def test_what_each_command_runs(
 
 
 @pytest.mark.parametrize(("arguments", "status"), [([], 0), (["--help"], 0), (["galery"], 2)])
-def test_usage(
-    dev: ModuleType, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int
-) -> None:
+def test_usage(dev: ModuleType, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int) -> None:
     assert dev.main(arguments) == status
     shown = capsys.readouterr().out
     for name in ("gallery", "test", "check", "setup", "lock"):
@@ -309,9 +293,7 @@ def test_a_clone_is_set_up_without_a_network_when_all_is_at_hand(tmp_path: Path)
 
     def run(*arguments: str) -> str:
         command = [sys.executable, str(clone / "dev.py"), *arguments]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

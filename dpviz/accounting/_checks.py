@@ -84,9 +84,7 @@ def above(name: str, value: npt.ArrayLike, low: float) -> FloatArray:
     return _require(name, value, lambda x: np.isfinite(x) & (x > low), f"a finite number > {low:g}")
 
 
-def probability(
-    name: str, value: npt.ArrayLike, *, open_low: bool = False, open_high: bool = False
-) -> FloatArray:
+def probability(name: str, value: npt.ArrayLike, *, open_low: bool = False, open_high: bool = False) -> FloatArray:
     """Return a value from 0 to 1; an open end is left out."""
     interval = f"{'(' if open_low else '['}0, 1{')' if open_high else ']'}"
 
@@ -115,9 +113,7 @@ def plain(result: npt.ArrayLike) -> Numbers:
     return array if array.ndim else float(array)
 
 
-def _require(
-    name: str, value: npt.ArrayLike, test: Callable[[FloatArray], BoolArray], requirement: str
-) -> FloatArray:
+def _require(name: str, value: npt.ArrayLike, test: Callable[[FloatArray], BoolArray], requirement: str) -> FloatArray:
     array = real(name, value)
     good = np.asarray(test(array))
     if not good.all():

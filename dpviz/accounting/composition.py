@@ -95,9 +95,7 @@ def rdp_best_order(
     return plain(np.where(is_unbounded, np.inf, order))
 
 
-def rdp_bound_search(
-    *, count: float, sigma: float, sensitivity: float = 1.0, delta: float
-) -> tuple[float, float]:
+def rdp_bound_search(*, count: float, sigma: float, sensitivity: float = 1.0, delta: float) -> tuple[float, float]:
     """Return the classic conversion minimised by a dense search over orders, and the order found.
 
     It never uses the closed form, so that it is a check of it: at most 1e-7 (relative) above `rdp_bound`, and
@@ -259,9 +257,7 @@ def advanced_bound(
     return plain(_advanced(each, releases, slack / 2))
 
 
-def basic_composition(
-    epsilon: npt.ArrayLike, *, delta: npt.ArrayLike, count: npt.ArrayLike
-) -> tuple[Numbers, Numbers]:
+def basic_composition(epsilon: npt.ArrayLike, *, delta: npt.ArrayLike, count: npt.ArrayLike) -> tuple[Numbers, Numbers]:
     r"""Return what releases cost that are (epsilon, delta)-DP each, adaptively chosen or not; a bound.
 
     .. math:: (k\varepsilon,\; \min(1, k\delta))

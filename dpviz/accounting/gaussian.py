@@ -22,9 +22,7 @@ from dpviz.accounting._mills import profile, threshold
 _TINIEST = np.finfo(np.float64).smallest_subnormal
 
 
-def composed_mu(
-    *, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count: npt.ArrayLike = 1
-) -> Numbers:
+def composed_mu(*, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count: npt.ArrayLike = 1) -> Numbers:
     r"""Return the GDP parameter of `count` Gaussian releases.
 
     .. math:: \mu = \sqrt{k}\,\Delta/\sigma
@@ -169,9 +167,7 @@ def gaussian_epsilon(delta: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_epsilon(1e-6, mu=0.625), 6)
     2.883431
     """
-    slack, spread = np.broadcast_arrays(
-        check.probability("delta", delta), check.at_least("mu", mu, 0, infinite=True)
-    )
+    slack, spread = np.broadcast_arrays(check.probability("delta", delta), check.at_least("mu", mu, 0, infinite=True))
     epsilon = np.zeros(slack.shape)
     with np.errstate(over="ignore", under="ignore"):
         wanted = (slack < erf(spread / np.sqrt(8))) | ((slack == 0) & (spread > 0))
@@ -213,9 +209,7 @@ def gaussian_beta(alpha: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_beta(0.05, mu=1.0), 4)
     0.7405
     """
-    level, spread = np.broadcast_arrays(
-        check.probability("alpha", alpha), check.at_least("mu", mu, 0, infinite=True)
-    )
+    level, spread = np.broadcast_arrays(check.probability("alpha", alpha), check.at_least("mu", mu, 0, infinite=True))
     known = np.isfinite(spread)
     beta = ndtr(-ndtri(level) - np.where(known, spread, 0))
     return plain(np.where(known, np.where(spread == 0, 1 - level, beta), 0.0))

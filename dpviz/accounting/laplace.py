@@ -93,9 +93,7 @@ def laplace_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, sca
         return plain(np.exp(-np.abs(point - centre) / spread) / 2 / spread)
 
 
-def laplace_log_density(
-    output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike
-) -> Numbers:
+def laplace_log_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
     r"""Return the natural log of the density of a Laplace release, also far out where the density underflows.
 
     .. math:: \ln p(x) = -|x - f|/b - \ln b - \ln 2
@@ -367,9 +365,7 @@ def _laplace_rdp(order: FloatArray, gap: np.float64) -> FloatArray:
         is_far = excess * gap > 600
         is_near = ~is_far & (excess > 0)
         near = np.where(is_near, excess, 1.0)
-        moment = (near + 1) * _exp_rest(np.where(is_near, near * gap, 0.0)) + near * _exp_rest(
-            -(near + 1) * gap
-        )
+        moment = (near + 1) * _exp_rest(np.where(is_near, near * gap, 0.0)) + near * _exp_rest(-(near + 1) * gap)
         result = np.where(is_near, np.log1p(moment / (2 * near + 1)) / near, _exp_rest(-gap))
         return np.where(is_far, gap - np.log1p(excess / order) / np.where(is_far, excess, 1.0), result)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpviz.explainers._base import Explainer
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["find_explainers", "gallery"]
 
 
-def find_explainers() -> dict[str, type[Explainer]]:
+def find_explainers() -> dict[str, type[Explainer[Any, Any]]]:
     """Return every explainer by its name: the `Explainer` that each public module of this folder defines."""
     from dpviz.explainers._base import Explainer
 

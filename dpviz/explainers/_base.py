@@ -33,7 +33,7 @@ _MOST_UNDOS = 200
 log = logging.getLogger("dpviz")
 
 
-class Page(ipywidgets.Box):
+class Page(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
     """A page as a widget; its text form says which, and nothing that changes from run to run."""
 
     def __init__(self, name: str, children: Iterable[ipywidgets.Widget]) -> None:
@@ -65,7 +65,7 @@ class Explainer(ABC, Generic[P, R]):
 
     name: ClassVar[str]
     params: ClassVar[Callable[..., Any]]
-    compute: ClassVar[Callable[[Any], Any]]
+    compute: ClassVar[staticmethod[[Any], Any]]
     figures: ClassVar[Mapping[str, FigureFunction]]
 
     def __init__(self, language: str = "en") -> None:
@@ -97,7 +97,7 @@ class Explainer(ABC, Generic[P, R]):
         """Return what a page with `settings` shows; pure, and the only way to a picture."""
         params = type(self).params(**settings)
         result = type(self).compute(params)
-        words = {name: text for name, text in self.words(params, result).items()}
+        words = self.words(params, result)
         specs = {
             name: self._captioned(name, figure.spec(result, self.text), settings, words)
             for name, figure in self.figures.items()
@@ -203,7 +203,11 @@ class Explainer(ABC, Generic[P, R]):
             self.text(f"{self.name}.technical", **words),
             self.text(f"{self.name}.assumes", **words),
             self.text(f"{self.name}.source"),
-            self.text("figure.made_by", version=dpviz.__version__, state=", ".join(f"{k} = {v}" for k, v in texts.items())),
+            self.text(
+                "figure.made_by",
+                version=dpviz.__version__,
+                state=", ".join(f"{k} = {v}" for k, v in texts.items()),
+            ),
         )
         layout = spec["layout"]
         meta = {

@@ -44,9 +44,7 @@ class PageCheck:
     def _repr_html_(self) -> str:
         heads = (self.text(f"check.{part}") for part in ("what", "shown", "found", "agrees"))
         head = "".join(f"<th scope='col'>{escape(word)}</th>" for word in heads)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self._rows()
-        )
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self._rows())
         return (
             f"<div class='dpviz-check'><p>{escape(self._verdict())}</p>"
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -152,7 +152,10 @@ class Seed:
 
     def look(self, text: Catalogue) -> dict[str, Any]:
         """Return label and button word for the browser."""
-        return {"kind": "seed", **{part: text(f"control.{self.key}.{part}") for part in ("word", "symbol", "again")}}
+        return {
+            "kind": "seed",
+            **{part: text(f"control.{self.key}.{part}") for part in ("word", "symbol", "again")},
+        }
 
 
 def log_slider(key: str, *, value: float, low: float, high: float, coarse: bool = False) -> Slider:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from dpviz.accounting.verification import Witness, verify
 from dpviz.explainers import find_explainers
@@ -49,7 +50,7 @@ class GalleryCheck:
         return f"<p class='dpviz-check'>{escape(repr(self))}</p>"
 
 
-def _card(page: Explainer) -> str:
+def _card(page: Explainer[Any, Any]) -> str:
     """Return a page's card as HTML: picture, title, goal, what it shows, minutes."""
     picture, text = page.current, page.text
     words = page.words(picture.params, picture.result)

@@ -93,7 +93,7 @@ def encode(value: Any, buffers: list[memoryview]) -> Any:
     if isinstance(value, list | tuple):
         return [encode(item, buffers) for item in value]
     if isinstance(value, np.ndarray):
-        buffers.append(memoryview(np.ascontiguousarray(value, dtype="<f8")).cast("B"))
+        buffers.append(memoryview(np.ascontiguousarray(value, dtype="<f8").data).cast("B"))
         return {"$array": len(buffers) - 1}
     return value.item() if isinstance(value, np.generic) else value
 

@@ -57,9 +57,7 @@ class Panel(anywidget.AnyWidget):
     _reply = traitlets.Dict().tag(sync=True)
     _request = traitlets.Dict().tag(sync=True, echo_update=False)
 
-    def __init__(
-        self, controls: Controls, text: Catalogue, reply: Reply, answer: Callable[[Request], None]
-    ) -> None:
+    def __init__(self, controls: Controls, text: Catalogue, reply: Reply, answer: Callable[[Request], None]) -> None:
         looks = [{"name": name, **control.look(text)} for name, control in controls.items()]
         words = {word: text(f"panel.{word}") for word in _WORDS}
         super().__init__(_look={"controls": looks, "words": words}, _reply=_sent(reply))

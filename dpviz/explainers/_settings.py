@@ -53,7 +53,10 @@ def from_query(controls: Controls, search: str, text: Catalogue) -> tuple[dict[s
     settings = first_settings(controls)
     if len(search) > _LONGEST_ADDRESS:
         return settings, (text("input.address_too_long", most=str(_LONGEST_ADDRESS)),)
-    by_key = {**{name: name for name in controls}, **{control.key: name for name, control in controls.items()}}
+    by_key = {
+        **{name: name for name in controls},
+        **{control.key: name for name, control in controls.items()},
+    }
     notes = []
     for key, value in parse_qsl(search.removeprefix("?"), keep_blank_values=True):
         if key not in by_key:

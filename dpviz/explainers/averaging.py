@@ -71,8 +71,6 @@ class Averaging(Explainer[RepeatedAnswer, AveragingCurves]):
         yield Check("averaging.check.identity", result.spread_here, params.sensitivity / result.mu_here)
         as_one = gaussian_epsilon(params.delta, mu=params.sensitivity / result.spread_here)
         yield Check("averaging.check.price", result.exact_here, as_one)
-        cached = exact_epsilon(
-            count=1, sigma=params.sigma, sensitivity=params.sensitivity, delta=params.delta
-        )
+        cached = exact_epsilon(count=1, sigma=params.sigma, sensitivity=params.sensitivity, delta=params.delta)
         alone = gaussian_epsilon(params.delta, mu=params.sensitivity / params.sigma)
         yield Check("averaging.check.cached", cached, alone)

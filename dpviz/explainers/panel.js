@@ -60,6 +60,8 @@ function render({ model, el }) {
     count += 1;
     const texts = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.text()]));
     const request = { count, gesture, texts, ...more };
+    const page = el.closest(".dpviz");
+    if (page) page.dataset.asked = count;
     if (kind === "move") {
       model.set("_request", request);
       model.save_changes();

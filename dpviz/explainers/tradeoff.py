@@ -40,7 +40,7 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "sigma": log_slider("sigma", value=16.0, low=0.1, high=1000.0),
             "sensitivity": log_slider("sensitivity", value=1.0, low=0.01, high=100.0),
             "threshold": linear_slider("threshold", value=1.0, low=EVIDENCE[0], high=EVIDENCE[1], step=0.05),
-            "epsilon": log_slider("epsilon", value=1.0, low=0.01, high=10.0),
+            "epsilon": log_slider("epsilon", value=2.9, low=0.01, high=10.0),
             "delta": log_slider("delta", value=1e-6, low=1e-12, high=0.1, coarse=True),
         }
 

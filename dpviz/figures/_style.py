@@ -108,7 +108,13 @@ def dots(
 
 
 def labels(
-    x: Sequence[float], y: Sequence[Any], texts: Sequence[str], *, color: str, position: str | Sequence[str], **more: Any
+    x: Sequence[float] | npt.NDArray[Any],
+    y: Sequence[float] | npt.NDArray[Any],
+    texts: Sequence[str],
+    *,
+    color: str,
+    position: str | Sequence[str],
+    **more: Any,
 ) -> Spec:
     """Return text at points, in the colour of what it names, a little off its point."""
     sides = [position] * len(texts) if isinstance(position, str) else list(position)

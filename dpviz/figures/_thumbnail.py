@@ -97,7 +97,7 @@ def _dotted(trace: Mapping[str, Any], points: Points) -> list[str]:
 
 def _runs(points: Points) -> list[Points]:
     """Return the stretches of finite points."""
-    is_finite = np.isfinite(points).all(axis=1)
+    is_finite = np.asarray(np.isfinite(points).all(axis=1))
     runs = (list(group) for is_run, group in groupby(range(len(points)), key=is_finite.__getitem__) if is_run)
     return [points[run] for run in runs]
 

@@ -152,9 +152,7 @@ def identity_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
     return {
         "data": [
             style.line(curves.mus, curves.identity, name=text("averaging.identity_name"), color=style.INK),
-            style.dots(
-                [first], [answer.sigma], name="", color=style.INK, is_bound=True, size=9
-            ),
+            style.dots([first], [answer.sigma], name="", color=style.INK, is_bound=True, size=9),
             style.dots([mu], [spread], name=text("averaging.here_name"), color=style.PERSON, size=13),
             style.labels(
                 [mu],
@@ -164,7 +162,11 @@ def identity_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 position="top right" if mu < 1 else "bottom left",
             ),
             style.labels(
-                [first], [answer.sigma], [text("averaging.one_answer_label")], color=style.QUIET, position="bottom left"
+                [first],
+                [answer.sigma],
+                [text("averaging.one_answer_label")],
+                color=style.QUIET,
+                position="bottom left",
             ),
         ],
         "layout": style.layout(

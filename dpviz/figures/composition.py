@@ -217,4 +217,3 @@ def _below(curves: CompositionCurves, top: float) -> tuple[list[float], list[flo
 def _shown(value: float) -> float:
     """Return `value` for a point on a log axis; 0 is not there."""
     return value if value > 0 else float("nan")
-

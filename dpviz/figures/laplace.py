@@ -30,7 +30,11 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 hover=hover,
             ),
             style.line(
-                curves.outputs, curves.density_with, name=text("laplace.with_name"), color=style.PERSON, hover=hover
+                curves.outputs,
+                curves.density_with,
+                name=text("laplace.with_name"),
+                color=style.PERSON,
+                hover=hover,
             ),
             style.line(
                 np.array([claim.output, claim.output]),
@@ -127,7 +131,6 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
 @style.FigureFunction
 def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
     """Return what this output makes of each prior belief, inside the limits that the claim sets."""
-    claim = curves.claim
     half = len(curves.priors) // 2
     hover = text.template("laplace.hover.posterior")
     return {

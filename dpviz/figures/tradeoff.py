@@ -16,7 +16,7 @@ _PEAK = 1 / np.sqrt(2 * np.pi)
 
 @style.FigureFunction
 def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
-    """Return the law of the evidence without and with the person, cut by the threshold; the threshold can be dragged."""
+    """Return the law of the evidence without and with the person, cut by the threshold; it can be dragged."""
     threshold = curves.attack.threshold
     is_wrong_in = curves.evidence >= threshold
     accused = np.where(is_wrong_in, curves.bell_without, 0.0)
@@ -26,12 +26,14 @@ def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
         "data": [
             _area(curves.evidence, accused, "rgba(29, 29, 31, 0.20)"),
             _area(curves.evidence, missed, "rgba(170, 51, 119, 0.20)"),
-            style.line(
-                curves.evidence, curves.bell_without, name=text("tradeoff.without_name"), color=style.NOBODY
-            ),
+            style.line(curves.evidence, curves.bell_without, name=text("tradeoff.without_name"), color=style.NOBODY),
             style.line(curves.evidence, curves.bell_with, name=text("tradeoff.with_name"), color=style.PERSON),
             style.line(
-                np.array([threshold, threshold]), np.array([0.0, _BELL_TOP]), name="", color=style.EXACT, width=3
+                np.array([threshold, threshold]),
+                np.array([0.0, _BELL_TOP]),
+                name="",
+                color=style.EXACT,
+                width=3,
             ),
             style.labels(
                 [0.0, in_view],
@@ -63,6 +65,7 @@ def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
 @style.FigureFunction
 def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     """Return the attacker's least miss rate for each false alarm rate, with blind guessing and one (ε, δ) line."""
+    attack = curves.attack
     ends = np.array([0.0, 1.0])
     hover = text.template("tradeoff.hover.curve")
     return {
@@ -87,7 +90,11 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
             style.labels(
                 [1.0, 1.0, 1.0],
                 [0.96, 0.87, 0.78],
-                [text(f"tradeoff.{line}_label") for line in ("guessing", "curve", "compared")],
+                [
+                    text("tradeoff.guessing_label"),
+                    text("tradeoff.curve_label"),
+                    text("tradeoff.compared_label", epsilon=rounded(attack.epsilon), delta=rounded(attack.delta)),
+                ],
                 color=style.QUIET,
                 position="middle left",
                 textfont={"color": [style.QUIET, style.EXACT, style.BOUND], "size": 13},

@@ -51,7 +51,7 @@ def rounded(value: float, digits: int = 3) -> str:
 
 
 def percent(share: float, digits: int = 3) -> str:
-    """Return a share in [0, 1] as a percentage, never rounded up to 100 or down to 0.
+    r"""Return a share in [0, 1] as a percentage, never rounded up to 100 or down to 0.
 
     Examples
     --------

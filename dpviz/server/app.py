@@ -88,9 +88,7 @@ class Gallery(Voila):  # type: ignore[misc]
     @classmethod
     def of(cls, settings: ServerSettings) -> "Gallery":
         """Return the server that the settings describe, not yet listening."""
-        gallery: Gallery = cls.instance(
-            config=configuration(), log_level=logging.WARNING, config_file_paths=[]
-        )
+        gallery: Gallery = cls.instance(config=configuration(), log_level=logging.WARNING, config_file_paths=[])
         gallery.settings = settings
         gallery.root_dir = str(settings.notebooks.resolve())
         gallery.base_url = gallery.server_url = settings.base_url

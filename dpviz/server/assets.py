@@ -69,9 +69,7 @@ class Assets:
     def collect(cls) -> "Assets":
         """List the files of the front end, its extensions, the theme and the page."""
         files = {f"page/{path.name}": path for path in OWN_FILES}
-        files["page/theme.css"] = (
-            shared_folder("nbconvert", "nbconvert/templates/lab") / "static/theme-light.css"
-        )
+        files["page/theme.css"] = shared_folder("nbconvert", "nbconvert/templates/lab") / "static/theme-light.css"
         files |= _below("voila", shared_folder("voila", "voila/templates/base/static"))
         extensions = []
         for name, (package, folder) in EXTENSIONS.items():

@@ -18,10 +18,7 @@ GRACE = 20.0
 PAUSE = 0.5
 """Seconds between two looks whether the warm pages may be filled up without slowing a reader."""
 
-FAULT = (
-    '<p class="page-fault" role="alert">'
-    "This page could not be computed. Please report it; reload to try again.</p>"
-)
+FAULT = '<p class="page-fault" role="alert">This page could not be computed. Please report it; reload to try again.</p>'
 
 
 class RoomFullError(Exception):

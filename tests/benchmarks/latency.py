@@ -63,7 +63,10 @@ def server(folder: Path, warm: int):
         "from dpviz.server import serve; from dpviz.server.settings import ServerSettings; from pathlib import Path;"
         f"serve(ServerSettings(port={port}, open_browser=False, warm={warm}, max_kernels=100, notebooks=Path({str(folder)!r})))"
     )
-    with tempfile.TemporaryDirectory() as logs, serving([sys.executable, "-c", code], url, Path(logs) / "log.txt"):
+    with (
+        tempfile.TemporaryDirectory() as logs,
+        serving([sys.executable, "-c", code], url, Path(logs) / "log.txt"),
+    ):
         yield url
 
 
@@ -96,7 +99,7 @@ def keyboard_steps(browser, url: str, page_name: str, steps: int) -> dict[str, f
     slider = page.get_by_role("slider").nth(1 if page_name == "composition" else 0)
     slider.focus()
     page.evaluate(WATCH, selector if is_ours else "body")
-    for step in range(5):
+    for _ in range(5):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(200)
     page.evaluate("() => { window.steps = []; }")
@@ -204,7 +207,10 @@ def main() -> None:
             print(f"fast drag: rests after {statistics.median(drags):.0f} ms (all: {[round(d) for d in drags]})")
             for name in PAGES:
                 cold = [first_plot(browser, url, name) for _ in range(3)]
-                print(f"cold {name}: {statistics.median(c[0] for c in cold):.2f} s, kernel {cold[0][1]:.0f} MB", flush=True)
+                print(
+                    f"cold {name}: {statistics.median(c[0] for c in cold):.2f} s, kernel {cold[0][1]:.0f} MB",
+                    flush=True,
+                )
             answers = burst(url, options.burst)
             print(f"burst of {options.burst}: " + ", ".join(f"{answers.count(s)} x {s}" for s in sorted(set(answers))))
         with server(pages, warm=1) as url:

@@ -90,8 +90,9 @@ class Visit:
     def settle(self):
         """Wait until the page has answered the newest request and nothing moves any more."""
         self.page.wait_for_function(
-            "async () => { const ready = () => document.querySelector('.dpviz').dataset.ready;"
-            " const before = ready(); await new Promise(r => setTimeout(r, 250)); return before === ready(); }"
+            "async () => { const { ready, asked } = document.querySelector('.dpviz').dataset;"
+            " await new Promise(r => setTimeout(r, 120)); const now = document.querySelector('.dpviz').dataset;"
+            " return now.ready === ready && now.asked === asked && Number(ready) === Number(asked ?? 0); }"
         )
 
     def picture(self):

@@ -23,7 +23,11 @@ def lab(tmp_path_factory):
     own = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
     own |= {name: str(home / name.lower()) for name in ("JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR")}
     command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root", f"--port={port}"]
-    command += ["--IdentityProvider.token=", f"--ServerApp.root_dir={home / 'notebooks'}", "--LabApp.news_url="]
+    command += [
+        "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={home / 'notebooks'}",
+        "--LabApp.news_url=",
+    ]
     with serving(command, url, home / "log.txt", env={**os.environ, **own}):
         yield url
 

@@ -36,7 +36,7 @@ def test_page_renders(visit, name):
     assert page.locator(".dpviz-fault").inner_text() == ""
     assert page.locator(".page-fault").count() == 0
     assert "Traceback" not in page.content()
-    assert page.locator("pre code, .jp-InputArea").count() == 0, "sources are stripped"
+    assert "from dpviz" not in page.content(), "sources are stripped"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -48,7 +48,10 @@ def test_a_keyboard_step_on_each_slider_moves_the_plot(visit, name):
         before = visit.picture()
         text = sliders.nth(index).get_attribute("aria-valuetext")
         sliders.nth(index).press("ArrowRight")
-        page.wait_for_function("n => document.querySelectorAll('[type=range]')[n.index].getAttribute('aria-valuetext') !== n.text", arg={"index": index, "text": text})
+        page.wait_for_function(
+            "n => document.querySelectorAll('[type=range]')[n.index].getAttribute('aria-valuetext') !== n.text",
+            arg={"index": index, "text": text},
+        )
         visit.settle()
         assert visit.picture() != before, f"slider {index} moves nothing"
 
@@ -124,7 +127,16 @@ def test_two_visitors_with_different_links_do_not_mix(visit, browser, gallery):
 
 @pytest.mark.parametrize(
     "query",
-    ["?sigma=nan", "?sigma=1e999", "?k=-1", "?sigma=<script>alert(1)</script>", "?bad=1", "?k=" + "9" * 3000, "?%00=%ff&&=", "?k=1&k=2&k=x"],
+    [
+        "?sigma=nan",
+        "?sigma=1e999",
+        "?k=-1",
+        "?sigma=<script>alert(1)</script>",
+        "?bad=1",
+        "?k=" + "9" * 3000,
+        "?%00=%ff&&=",
+        "?k=1&k=2&k=x",
+    ],
 )
 def test_a_hostile_address_gives_the_page_and_a_note(visit, query):
     page = visit.open("composition", query)
@@ -376,7 +388,7 @@ def test_the_gallery_shows_a_card_with_a_picture_for_every_page(visit):
     page.locator(".dpviz-card").first.wait_for()
     assert page.locator(".dpviz-card").count() == len(PAGES)
     for card in page.locator(".dpviz-card").all():
-        assert card.locator("svg polyline").count() >= 2
+        assert card.locator("svg :is(polyline, circle, polygon)").count() >= 3
         assert re.search(r"\d", card.locator(".dpviz-caption").inner_text())
     page.locator(".dpviz-card").first.click()
     visit.wait_drawn()

@@ -83,20 +83,22 @@ def averaging_curves(answer: RepeatedAnswer) -> AveragingCurves:
     >>> round(curves.spread_here, 2), round(curves.bound_here, 2), round(curves.exact_here, 2)
     (1.32, 4.28, 3.58)
     """
-    noise = {"sigma": answer.sigma, "noise": answer.noise}
-    price = {"sigma": answer.sigma, "sensitivity": answer.sensitivity, "delta": answer.delta}
+    sigma, sensitivity, noise = answer.sigma, answer.sensitivity, answer.noise
+    price = {"sigma": sigma, "sensitivity": sensitivity, "delta": answer.delta}
     repeats = release_counts()
     accesses = repeats if answer.noise == FRESH else np.ones_like(repeats)
     mus = mus_shown()
     return AveragingCurves(
         answer=answer,
-        means=simulate_means(np.random.default_rng(answer.seed), repeats=answer.repeats, size=DOTS, **noise),
-        spread_here=mean_sigma(repeats=answer.repeats, **noise),
-        mu_here=mean_mu(repeats=answer.repeats, sensitivity=answer.sensitivity, **noise),
+        means=simulate_means(
+            np.random.default_rng(answer.seed), sigma=sigma, repeats=answer.repeats, noise=noise, size=DOTS
+        ),
+        spread_here=mean_sigma(sigma=sigma, repeats=answer.repeats, noise=noise),
+        mu_here=mean_mu(sigma=sigma, sensitivity=sensitivity, repeats=answer.repeats, noise=noise),
         exact_here=exact_epsilon(count=answer.accesses, **price),
         bound_here=rdp_bound(count=answer.accesses, **price),
         repeats=repeats,
-        spread=mean_sigma(repeats=repeats, **noise),
+        spread=mean_sigma(sigma=sigma, repeats=repeats, noise=noise),
         exact=exact_epsilon(count=accesses, **price),
         bound=rdp_bound(count=accesses, **price),
         mus=mus,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +74,7 @@ def laplace_curves(claim: LaplaceClaim) -> LaplaceCurves:
     Examples
     --------
     >>> curves = laplace_curves(LaplaceClaim(epsilon=1.0, sensitivity=1.0, change=2.0, output=4.0))
-    >>> round(math.exp(curves.log_ratio_here), 2), curves.real_epsilon
+    >>> round(float(np.exp(curves.log_ratio_here)), 2), curves.real_epsilon
     (7.39, 2.0)
     """
     scale = calibrate_laplace(claim.epsilon, sensitivity=claim.sensitivity)

@@ -116,4 +116,4 @@ def tradeoff_curves(attack: Attack) -> TradeoffCurves:
 
 
 def _bell(distance: FloatArray) -> FloatArray:
-    return np.exp(-np.square(distance) / 2) / np.sqrt(2 * np.pi)
+    return np.asarray(np.exp(-np.square(distance) / 2) / np.sqrt(2 * np.pi))
