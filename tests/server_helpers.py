@@ -12,7 +12,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,8 @@ import psutil
 import websocket
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
-PATIENCE = 60.0
+KERNEL_ID = r'"kernelId": "([0-9a-f-]{36})"'
+PATIENCE = 40.0
 
 DRIVER = """
 import json, sys
@@ -65,6 +66,7 @@ class Server:
     process: subprocess.Popen[str]
     url: str
     log: Path
+    opened: set[str] = field(default_factory=set)
 
     def ask(self, path: str, method: str = "GET", body: str | None = None, **headers: str) -> Answer:
         """Ask for a path below the base URL; no redirect is followed."""
@@ -74,7 +76,9 @@ class Server:
         try:
             connection.request(method, address.path + path, body=body, headers=sent)
             answer = connection.getresponse()
-            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+            received = answer.read()
+            self.opened.update(re.findall(KERNEL_ID, received.decode("utf-8", "replace")))
+            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, received)
         finally:
             connection.close()
 
@@ -108,6 +112,11 @@ class Server:
         """Return the kernel processes that are alive."""
         return [child for child in self._children() if "ipykernel_launcher" in " ".join(self._command(child))]
 
+    def unread_kernels(self) -> int:
+        """Return how many kernels are alive that no page has named."""
+        commands = [" ".join(self._command(kernel)) for kernel in self.kernels()]
+        return sum(not any(kernel_id in command for kernel_id in self.opened) for command in commands)
+
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
 
@@ -130,7 +139,7 @@ class Channels:
     def __init__(self, socket: websocket.WebSocket) -> None:
         self.socket = socket
 
-    def send(self, kind: str, content: dict[str, Any], channel: str = "shell") -> str:
+    def send(self, kind: str, content: dict[str, Any], channel: str = "shell", version: str = "2.1.0") -> str:
         """Send a message and return its id."""
         number = str(uuid.uuid4())
         header = {
@@ -141,7 +150,7 @@ class Channels:
             "version": "5.3",
             "date": "",
         }
-        self.socket.send_binary(joined(channel, [header, {}, {}, content]))
+        self.socket.send_binary(joined(channel, [header, {}, {"version": version}, content]))
         return number
 
     def receive(self) -> dict[str, Any]:
@@ -162,13 +171,21 @@ class Channels:
         return received
 
     def ask_who(self) -> list[dict[str, Any]]:
-        """Ask the kernel who it is, and return all messages up to its reply."""
+        """Ask the kernel who it is, and return all messages until it has replied and rests again."""
         number = self.send("kernel_info_request", {})
-        return self.until(lambda message: message["type"] == "kernel_info_reply" and message["parent"] == number)
+        awaited = {"kernel_info_reply", "idle"}
+
+        def is_last(message: dict[str, Any]) -> bool:
+            if message["parent"] == number:
+                awaited.discard(message["content"].get("execution_state", message["type"]))
+            return not awaited
+
+        return self.until(is_last)
 
     def close(self) -> None:
         """Close the websocket."""
         self.socket.close()
+        self.socket.shutdown()  # what the server closed is not closed otherwise
 
 
 def joined(channel: str, parts: list[Any]) -> bytes:
@@ -183,7 +200,7 @@ def joined(channel: str, parts: list[Any]) -> bytes:
 
 def kernel_id_in(page: str) -> str:
     """Return the id of the kernel that a page names."""
-    found = re.search(r'"kernelId": "([0-9a-f-]{36})"', page)
+    found = re.search(KERNEL_ID, page)
     assert found, page[:2000]
     return found.group(1)
 

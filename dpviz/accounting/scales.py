@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-_STEPS = (1, 2, 5, 10)
+_STEPS = (1, 1.5, 2, 3, 5, 7)
 
 
 def round_up(value: float) -> float:
-    """Return the least of 1, 2, 5 times a power of ten that is at least `value`.
+    """Return the least of 1, 1.5, 2, 3, 5, 7 times a power of ten that is at least `value`.
 
     Raises
     ------
@@ -18,7 +18,7 @@ def round_up(value: float) -> float:
     Examples
     --------
     >>> round_up(3.2), round_up(5.0), round_up(0.07)
-    (5.0, 5.0, 0.1)
+    (5.0, 5.0, 0.07)
     """
     _check(value)
     power = math.floor(math.log10(value))
@@ -26,12 +26,12 @@ def round_up(value: float) -> float:
 
 
 def round_down(value: float) -> float:
-    """Return the greatest of 1, 2, 5 times a power of ten that is at most `value`.
+    """Return the greatest of 1, 1.5, 2, 3, 5, 7 times a power of ten that is at most `value`.
 
     Examples
     --------
     >>> round_down(3.2), round_down(5.0), round_down(0.07)
-    (2.0, 5.0, 0.05)
+    (3.0, 5.0, 0.07)
     """
     _check(value)
     power = math.floor(math.log10(value))
@@ -39,7 +39,7 @@ def round_down(value: float) -> float:
 
 
 def _grid(power: int) -> tuple[float, ...]:
-    return tuple(float(f"{step}e{near}") for near in (power - 1, power, power + 1) for step in _STEPS[:3])
+    return tuple(float(f"{step}e{near}") for near in (power - 1, power, power + 1) for step in _STEPS)
 
 
 def _check(value: float) -> None:

@@ -14,6 +14,7 @@ Spec = Mapping[str, Any]
 Step = str | int
 
 _HERE = Path(__file__).parent
+_SCRIPTS = ("live_figure.js", "figure_moves.js", "figure_files.js")
 _PLOTLY_JS = _HERE.parent / "assets" / "plotly-basic.min.js"
 
 
@@ -38,7 +39,7 @@ class LiveFigure(anywidget.AnyWidget):
     [1.0, 3.0]
     """
 
-    _esm = _HERE / "live_figure.js"
+    _esm = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _SCRIPTS)
     _css = _HERE / "live_figure.css"
     _words = traitlets.Dict().tag(sync=True)
     _whole = traitlets.Any().tag(sync=True, to_json=lambda _value, widget: widget._encoded())

@@ -1,10 +1,13 @@
-// LiveFigure in the browser: keep the figure's state per model, draw it with plotly.js, and offer it as table and file.
+// LiveFigure in the browser: keep the figure's state per model, draw it with plotly.js, and follow each change.
+//
+// plotly.js draws a figure anew for any change, which takes it longer than a step of a slider may last. So where only
+// the arrays and texts of drawn traces changed, the drawn nodes are moved instead (figure_moves.js), and plotly.js
+// draws once more when the reader pauses.
 
 const CONFIG = { displayModeBar: false, doubleClick: "reset", responsive: false, showTips: false };
 const FRAME = 12; // ms; two draws closer than this share one animation frame
-const TABLE_ROWS = 25;
-const EXPORT_SIZE = { width: 900, height: 600 };
-const WRAP_AT = 84; // characters a line in an exported title
+const LONGEST_WAIT = 1500; // ms
+const SETTLE = 400; // ms without a move after which plotly.js draws once more what was moved by hand
 
 export default () => {
   let spec; // the figure as it stands
@@ -12,15 +15,17 @@ export default () => {
   const views = new Set();
 
   function take(content, buffers) {
+    let paths; // of what changed; none when all may have
     if (content.kind === "whole") {
       spec = decode(content.spec, buffers);
     } else if (content.number === number + 1) {
       for (const [path, value] of content.edits) edit(spec, path, decode(value, buffers));
+      paths = content.edits.map(([path]) => path);
     } else {
       return false;
     }
     number = content.number;
-    for (const view of views) view.draw();
+    for (const view of views) view.draw(paths);
     return true;
   }
 
@@ -38,7 +43,7 @@ export default () => {
     render({ model, el }) {
       const view = makeView(el, () => spec, model.get("_words"));
       views.add(view);
-      library(model).then((Plotly) => view.start(Plotly, () => number));
+      Promise.all([library(model), addressIsRead(el)]).then(([Plotly]) => view.start(Plotly, () => number));
       return () => {
         views.delete(view);
         view.end();
@@ -80,6 +85,20 @@ function library(model) {
     return fetchFromKernel(model, ready, reject);
   });
   return globalThis.dpvizPlotly;
+}
+
+// A page opened by a link starts in the link's state: its first picture waits until the kernel has read the address.
+function addressIsRead(el) {
+  if (document.documentElement.dataset.dpviz !== "page" || location.search.length < 2) return Promise.resolve();
+  const patience = performance.now() + LONGEST_WAIT;
+  return new Promise((resolve) => {
+    const look = () => {
+      const isRead = Number(el.closest(".dpviz")?.dataset.ready) > 0;
+      if (isRead || performance.now() > patience) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
 }
 
 function fetchFromKernel(model, resolve, reject) {
@@ -124,27 +143,49 @@ function makeView(el, current, words) {
   let number;
   let lastDraw = 0;
   let waiting = 0;
+  let settling = 0;
   let hovered;
   let resizer;
 
-  function drawNow() {
-    waiting = 0;
-    lastDraw = performance.now();
-    const { data, layout } = current();
-    const { title, meta, ...rest } = layout;
+  // What stands around the plot follows every draw, whoever moves the plot itself.
+  function drawAround() {
+    const { title, meta } = current().layout;
     setText(caption, title?.text ?? "");
     plot.setAttribute("aria-label", meta?.alt ?? title?.text ?? "");
     root.classList.toggle("dpviz-wide", Boolean(meta?.wide));
-    Plotly.react(plot, data, { ...rest, ...fitted(plot, rest), uirevision: "stay" }, CONFIG);
-    if (hovered) Plotly.Fx.hover(plot, hovered);
     if (!table.hidden) fillTable(table, current(), words);
     plot.dataset.drawn = number();
   }
 
-  function draw() {
+  function drawNow() {
+    cancelAnimationFrame(waiting);
+    clearTimeout(settling);
+    waiting = settling = 0;
+    drawAround();
+    const { data, layout } = current();
+    const { title, meta, ...rest } = layout;
+    Plotly.react(plot, data, { ...rest, ...fitted(plot, rest), uirevision: "stay" }, CONFIG);
+    if (hovered) Plotly.Fx.hover(plot, hovered);
+    plot.dataset.settled = number();
+    lastDraw = performance.now();
+  }
+
+  function settleLater() {
+    clearTimeout(settling);
+    const idle = globalThis.requestIdleCallback ?? ((action) => setTimeout(action, 0));
+    settling = setTimeout(() => idle(() => settling && drawNow()), SETTLE);
+  }
+
+  function draw(paths) {
     if (!Plotly || waiting) return;
-    if (performance.now() - lastDraw > FRAME) drawNow();
-    else waiting = requestAnimationFrame(drawNow);
+    if (paths && !hovered && moveDrawn(plot, current(), paths)) {
+      drawAround();
+      settleLater();
+    } else if (performance.now() - lastDraw > FRAME) {
+      drawNow();
+    } else {
+      waiting = requestAnimationFrame(drawNow);
+    }
   }
 
   function start(loaded, count) {
@@ -188,6 +229,7 @@ function makeView(el, current, words) {
     end() {
       resizer?.disconnect();
       cancelAnimationFrame(waiting);
+      clearTimeout(settling);
       if (Plotly) Plotly.purge(plot);
     },
   };
@@ -222,125 +264,4 @@ function dragControl(plot, drag) {
   plot.addEventListener("pointermove", (event) => {
     if (plot.hasPointerCapture(event.pointerId)) send(event);
   });
-}
-
-// ---------------------------------------------------------------------------------------------- table and files
-
-function isEqual(left, right) {
-  return left.length === right.length && left.every((value, index) => Object.is(value, right[index]));
-}
-
-// The named traces, those over the same x together: [{heading, columns: [{name, values}]}].
-function tables({ data, layout }) {
-  const groups = [];
-  for (const trace of data) {
-    if (!trace.name || !trace.x || trace.visible === false) continue;
-    const axis = layout[`xaxis${(trace.xaxis ?? "x").slice(1)}`];
-    const heading = axis?.title?.text ?? "x";
-    let group = groups.find((each) => each.heading === heading && isEqual(each.x, trace.x));
-    if (!group) groups.push((group = { heading, x: trace.x, columns: [{ name: heading, values: trace.x }] }));
-    group.columns.push({ name: trace.name, values: trace.y });
-  }
-  return groups;
-}
-
-function evenly(length) {
-  const rows = Math.min(length, TABLE_ROWS);
-  return Array.from({ length: rows }, (_, row) => (rows > 1 ? Math.round((row * (length - 1)) / (rows - 1)) : 0));
-}
-
-function shown(value) {
-  if (typeof value !== "number") return value ?? "";
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "–" : value > 0 ? "∞" : "−∞";
-  const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(4) : String(Number(value.toPrecision(5)));
-  return text.replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "").replace("e+", "e").replaceAll("-", "−");
-}
-
-function fillTable(node, spec, words) {
-  const parts = tables(spec).map(({ columns }) => {
-    const table = element("table");
-    const head = element("tr");
-    for (const { name } of columns) {
-      const cell = element("th", "", name);
-      cell.scope = "col";
-      head.append(cell);
-    }
-    table.createTHead().append(head);
-    const body = table.createTBody();
-    for (const index of evenly(columns[0].values.length)) {
-      const row = body.insertRow();
-      for (const { values } of columns) row.insertCell().textContent = shown(values[index]);
-    }
-    return table;
-  });
-  node.replaceChildren(element("p", "", words.table_note ?? ""), ...parts);
-}
-
-function quoted(value) {
-  const text = String(value ?? "");
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function csv(spec) {
-  const meta = spec.layout.meta ?? {};
-  const lines = [spec.layout.title?.text ?? "", ...(meta.receipt ?? [])].map((line) => `# ${line}`);
-  for (const { columns } of tables(spec)) {
-    lines.push(columns.map(({ name }) => quoted(name)).join(","));
-    for (let row = 0; row < columns[0].values.length; row += 1) {
-      lines.push(columns.map(({ values }) => quoted(values[row])).join(","));
-    }
-    lines.push("");
-  }
-  return `${lines.join("\n").trimEnd()}\n`;
-}
-
-function fileName(spec, ending) {
-  return `${spec.layout.meta?.file ?? "dpviz"}.${ending}`;
-}
-
-function saveLink(href, name) {
-  const link = element("a");
-  link.href = href;
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-}
-
-function saveText(text, name, type) {
-  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-  saveLink(address, name);
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-function wrapped(text) {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    if (lines.at(-1).length + word.length > WRAP_AT) lines.push("");
-    lines[lines.length - 1] += `${lines.at(-1) ? " " : ""}${word}`;
-  }
-  return lines;
-}
-
-// An image carries what the page says around it: the title above, the receipt below.
-async function saveImage(Plotly, spec, format) {
-  const { title, meta, ...rest } = spec.layout;
-  const above = wrapped(title?.text ?? "");
-  const below = (meta?.receipt ?? []).flatMap(wrapped);
-  const margin = { ...rest.margin, t: 40 + 22 * above.length, b: (rest.margin?.b ?? 50) + 16 * below.length + 12 };
-  const layout = {
-    ...rest,
-    ...EXPORT_SIZE,
-    autosize: false,
-    margin,
-    paper_bgcolor: "white",
-    title: { text: above.join("<br>"), x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 16 }, font: { size: 17 } },
-    annotations: [
-      ...(rest.annotations ?? []),
-      { text: below.join("<br>"), x: 0, xref: "paper", xanchor: "left", y: 0, yref: "paper", yanchor: "top", yshift: -52, showarrow: false, align: "left", font: { size: 11, color: "#555" } },
-    ],
-  };
-  const address = await Plotly.toImage({ data: spec.data, layout, config: CONFIG }, { format, ...EXPORT_SIZE, scale: format === "png" ? 2 : 1 });
-  saveLink(address, fileName(spec, format));
 }

@@ -19,7 +19,7 @@ _MOST_REPEATS = 1_000_000
 def means_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
     """Return fifty simulated averages as dots around the truth, with the band that holds about two thirds."""
     answer, spread = curves.answer, curves.spread_here
-    reach = 3.2 * answer.sigma
+    reach = round_up(3.2 * answer.sigma)
     heights = (np.arange(1, DOTS + 1) * _GOLDEN) % 1
     band = np.array([-spread, spread])
     return {

@@ -18,6 +18,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
     """Return the density of the output without and with the person, and where the output looked at falls."""
     claim = curves.claim
     peak = 1 / (2 * curves.scale)
+    top = round_up(1.15 * peak)
     without, with_person = curves.densities_here
     hover = text.template("laplace.hover.density")
     return {
@@ -38,7 +39,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             ),
             style.line(
                 np.array([claim.output, claim.output]),
-                np.array([0.0, 1.3 * peak]),
+                np.array([0.0, top]),
                 name="",
                 color=style.QUIET,
                 width=1,
@@ -70,7 +71,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 scale=rounded(curves.scale),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
-            y=style.axis(text("axis.density"), low=0, high=1.3 * peak),
+            y=style.axis(text("axis.density"), low=0, high=top),
             meta={"wide": True},
         ),
     }

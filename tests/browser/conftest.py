@@ -92,7 +92,9 @@ class Visit:
         self.page.wait_for_function(
             "async () => { const { ready, asked } = document.querySelector('.dpviz').dataset;"
             " await new Promise(r => setTimeout(r, 120)); const now = document.querySelector('.dpviz').dataset;"
-            " return now.ready === ready && now.asked === asked && Number(ready) === Number(asked ?? 0); }"
+            " const plots = [...document.querySelectorAll('.dpviz-plot')];"
+            " return now.ready === ready && now.asked === asked && Number(ready) === Number(asked ?? 0)"
+            " && plots.every(plot => plot.dataset.drawn === plot.dataset.settled); }"
         )
 
     def picture(self):
