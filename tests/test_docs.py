@@ -12,7 +12,9 @@ import dpviz
 from dpviz import cli
 
 ROOT = Path(__file__).parent.parent
-MODULES = [module.name for module in pkgutil.walk_packages(dpviz.__path__, "dpviz.") if not module.name.endswith("__main__")]
+MODULES = [
+    module.name for module in pkgutil.walk_packages(dpviz.__path__, "dpviz.") if not module.name.endswith("__main__")
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -422,9 +422,9 @@ def test_a_fault_of_a_page_goes_to_the_log_and_not_to_the_browser(
 ) -> None:
     server, _ = slider
     move(channels, 13)
-    heard = channels.ask_who()
-    assert [message["content"]["ename"] for message in heard if message["type"] == "error"] == ["ExecutionError"]
+    heard = channels.until(lambda message: message["type"] == "error") + channels.ask_who()
     assert "callback_secret" not in json.dumps(heard)
+    assert "Traceback" not in json.dumps(heard)
     eventually(lambda: "callback_secret" in server.log.read_text())
 
 
@@ -530,7 +530,7 @@ def test_kernels_are_reached_by_files_in_a_private_folder(slider: tuple[Server, 
     folder = Path(kernel.cmdline()[kernel.cmdline().index("-f") + 1]).parent
     assert folder.name.startswith("dpviz-")
     assert json.loads(next(folder.glob("kernel-*.json")).read_text())["transport"] == "ipc"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
 
 
 def test_a_folder_too_long_for_sockets_is_not_taken(tmp_path: Path) -> None:
@@ -663,8 +663,8 @@ class Kernels:
     async def shutdown_kernel(self, kernel_id: str, now: bool) -> None:
         self.ended_ids.append(kernel_id)
 
-    async def shutdown_all(self, now: bool) -> None:
-        return None
+    def list_kernel_ids(self) -> list[str]:
+        return []
 
 
 class Renderer:
@@ -700,7 +700,7 @@ def test_a_new_reader_takes_the_place_of_the_page_that_was_left_first() -> None:
         third = opened.enter("a.ipynb").kernel_id
         assert set(opened.readers) == {first, third}
         await opened.close()
-        assert kernels.ended_ids in ([], [second])
+        assert kernels.ended_ids == [second]
 
     asyncio.run(scene())
 

@@ -48,7 +48,7 @@ def mean_sigma(*, sigma: npt.ArrayLike, repeats: npt.ArrayLike, noise: str = Noi
 
     References
     ----------
-    The variance of a mean of independent terms; the mean is sufficient for Gaussian answers.
+    Elementary: the variance of a mean of independent terms; the mean is sufficient for Gaussian answers.
 
     Examples
     --------

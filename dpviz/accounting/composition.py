@@ -290,9 +290,9 @@ def basic_composition(epsilon: npt.ArrayLike, *, delta: npt.ArrayLike, count: np
     >>> basic_composition(0.5, delta=0.25, count=3)
     (1.5, 0.75)
     """
-    each = check.at_least("epsilon", epsilon, 0)
-    slack = check.probability("delta", delta)
-    releases = check.whole("count", count, 0)
+    each, slack, releases = np.broadcast_arrays(
+        check.at_least("epsilon", epsilon, 0), check.probability("delta", delta), check.whole("count", count, 0)
+    )
     with np.errstate(over="ignore", under="ignore"):
         return plain(each * releases), plain(np.minimum(slack * releases, 1.0))
 

@@ -318,11 +318,13 @@ class Laplace:
         """
         level = check.probability("alpha", alpha)
         gap = self.pure_epsilon
-        with np.errstate(divide="ignore", under="ignore", invalid="ignore"):
+        if np.isinf(gap):
+            return plain(np.zeros_like(level))
+        with np.errstate(divide="ignore", under="ignore"):
             log_level = np.log(level)
-            is_low = (log_level <= -gap - np.log(2)) & np.isfinite(gap)
+            is_low = log_level <= -gap - np.log(2)
             low = 1 - np.exp(np.where(is_low, gap + log_level, 0.0))
-            middle = np.exp(-gap - np.log(np.where(level > 0, 4 * level, 1.0)))
+            middle = np.exp(-gap - np.where(is_low, 0.0, log_level + np.log(4)))
             high = np.exp(-gap) * (1 - level)
         return plain(np.where(is_low, low, np.where(level <= 0.5, middle, high)))
 

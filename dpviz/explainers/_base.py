@@ -190,6 +190,7 @@ class Explainer(ABC, Generic[P, R]):
             assumes=self.text(f"{self.name}.assumes", **words),
             query=to_query(self._controls, picture.settings),
             can_undo=bool(self._past),
+            messages=sum(live.number for live in self._live.values()),
             **more,
         )
 

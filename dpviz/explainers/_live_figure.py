@@ -50,6 +50,11 @@ class LiveFigure(anywidget.AnyWidget):
         super().__init__(_words=dict(words))
         self.on_msg(self._answer)
 
+    @property
+    def number(self) -> int:
+        """How many messages were sent; the page marks a plot with the number that it has drawn."""
+        return self._number
+
     def show(self, spec: Spec) -> None:
         """Make the page show `spec`; nothing travels when nothing changed."""
         edits = list(differences(self.spec, spec))

@@ -30,7 +30,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What the browser shows: the controls' texts, the sentences, what was refused, and the page's address."""
+    """What the browser shows: the controls' texts, the sentences, what was refused, and the page's address.
+
+    `messages` is the number of messages that the figures have been sent; a page that has drawn as many is up to date.
+    """
 
     count: int
     texts: Mapping[str, str]
@@ -39,6 +42,7 @@ class Reply:
     assumes: str
     query: str
     can_undo: bool
+    messages: int
     errors: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fault: str = ""

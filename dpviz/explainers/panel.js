@@ -116,21 +116,28 @@ function render({ model, el }) {
     undo.disabled = !reply.can_undo;
     const page = el.closest(".dpviz");
     page?.classList.toggle("dpviz-stale", Boolean(reply.fault));
-    if (page) page.dataset.ready = reply.count;
+    if (page) Object.assign(page.dataset, { ready: reply.count, messages: reply.messages });
     if (ownsAddress() && reply.count > 0 && reply.query) follow();
     speak();
   }
 
+  const onDrag = (event) => parts[event.detail.control]?.choose(event.detail.text);
+  let isGone = false;
+  // A page's figures are siblings of the panel: what is dragged in them rises to the box around both.
+  function begin() {
+    const page = el.closest(".dpviz");
+    if (!page) return isGone || requestAnimationFrame(begin);
+    page.addEventListener("dpviz-drag", onDrag);
+    show();
+    const isLinked = ownsAddress() && location.search.length > 1 && model.get("_reply").count === 0;
+    return isLinked && send("open", { search: location.search });
+  }
+
   model.on("change:_reply", show);
   show();
-  const onDrag = (event) => parts[event.detail.control]?.choose(event.detail.text);
-  // A page's figures are siblings of the panel: what is dragged in them rises to the box around both.
-  const listen = () => el.closest(".dpviz")?.addEventListener("dpviz-drag", onDrag);
-  requestAnimationFrame(listen);
-  if (ownsAddress() && location.search.length > 1 && model.get("_reply").count === 0) {
-    send("open", { search: location.search });
-  }
+  begin();
   return () => {
+    isGone = true;
     model.off("change:_reply", show);
     el.closest(".dpviz")?.removeEventListener("dpviz-drag", onDrag);
   };

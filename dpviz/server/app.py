@@ -73,7 +73,6 @@ def configuration() -> Config:
     config.KernelManager.transport = "ipc" if os.name == "posix" else "tcp"
     config.KernelManager.shutdown_wait_time = 1.0
     config.KernelRestarter.restart_limit = 0  # a kernel that died has lost its page: it is not replaced
-    config.PageKernels.allow_tracebacks = False
     config.PageKernels.buffer_offline_messages = False
     config.PageKernels.cull_idle_timeout = 0  # `Pages` ends them, counting from when the browser left
     return config

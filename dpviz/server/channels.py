@@ -18,6 +18,9 @@ CLOSED_TWICE = "No such comm:"
 """How a kernel remarks that the front end closes a comm after the kernel did; it happens on most pages."""
 
 
+HIDDEN_FAULT = {"ename": "Error", "evalue": "The page met a fault; the server's log says which.", "traceback": []}
+
+
 class PageChannels(ZMQChannelsWebsocketConnection):
     """Lets the messages of a page through, and tells faults and warnings to the server's log only."""
 
@@ -48,13 +51,12 @@ class PageChannels(ZMQChannelsWebsocketConnection):
                 return
         super().handle_outgoing_message(stream, outgoing_msg)
 
-    def _on_error(self, channel: str, msg: dict[str, Any], msg_list: list[Any]) -> None:
-        """Log a fault before the parent takes its traceback out of the message."""
-        header = self.get_part("header", msg["header"], msg_list)  # type: ignore[no-untyped-call]
-        if channel == "iopub" and header["msg_type"] == "error":
-            content = self.get_part("content", msg["content"], msg_list)  # type: ignore[no-untyped-call]
+    def _on_error(self, channel: str, msg: dict[str, Any], msg_list: list[Any]) -> None:  # noqa: ARG002
+        """Log a fault of a kernel and leave the browser only the word that there was one."""
+        if channel == "iopub" and self.session.unpack(msg_list[0])["msg_type"] == "error":
+            content = self.session.unpack(msg_list[3])
             self.log.error("A kernel met a fault:\n%s", "\n".join(content.get("traceback", [])))
-        super()._on_error(channel, msg, msg_list)  # type: ignore[no-untyped-call]
+            msg_list[3] = self.session.pack(HIDDEN_FAULT)
 
 
 class ChannelsHandler(PlainErrors, VoilaKernelWebsocketHandler):  # type: ignore[misc]

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -86,7 +86,9 @@ class Pages:
         self._warm = warm
         self._idle = idle
         self._waiting: dict[str, list[Page]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._writing: set[asyncio.Task[Any]] = set()
+        self._starting_or_ending: set[asyncio.Task[Any]] = set()
+        self._is_closed = False
         kernels.ended = self._forget
 
     def enter(self, notebook: str) -> Page:
@@ -99,6 +101,8 @@ class Pages:
         RoomFullError
             If every place is taken by a page that is being read.
         """
+        if self._is_closed:
+            raise RoomFullError
         if len(self.readers) >= self._most:
             self._end_loneliest()
         waiting = self._waiting.get(notebook)
@@ -120,7 +124,7 @@ class Pages:
     def end(self, kernel_id: str) -> None:
         """End a reader's page and its kernel, if it is still open."""
         if self.readers.pop(kernel_id, None):
-            self._in_background(self._end_kernel(kernel_id))
+            self._do(self._end_kernel(kernel_id), self._starting_or_ending)
 
     async def end_abandoned(self) -> None:
         """End the pages that no browser has been connected to for too long."""
@@ -148,13 +152,14 @@ class Pages:
 
     def _open(self, notebook: str) -> Page:
         page = Page(notebook)
-        self._in_background(self._write(page))
+        self._do(self._write(page), self._writing)
         return page
 
     async def _write(self, page: Page) -> None:
         """Write the page; a fault of a cell is told there by the template, any other one here."""
         folder = str(PurePosixPath(page.notebook).parent)
-        kernel = asyncio.create_task(self._kernels.start_page_kernel(page.kernel_id, folder))
+        start = self._kernels.start_page_kernel(page.kernel_id, folder)
+        kernel = asyncio.shield(self._do(start, self._starting_or_ending))
         try:
             renderer = self._renderer(page)
             await renderer.initialize()
@@ -167,7 +172,7 @@ class Pages:
         finally:
             page.close()
 
-    async def _give_up(self, page: Page, kernel: asyncio.Task[Any]) -> None:
+    async def _give_up(self, page: Page, kernel: asyncio.Future[Any]) -> None:
         """End what a page that failed has started, and keep it from being handed out."""
         page.is_failed = True
         await asyncio.gather(kernel, return_exceptions=True)
@@ -184,19 +189,25 @@ class Pages:
         for pages in self._waiting.values():
             pages[:] = [page for page in pages if page.kernel_id != kernel_id]
 
-    def _in_background(self, work: Any) -> None:
+    def _do(self, work: Coroutine[Any, Any, Any], group: set[asyncio.Task[Any]]) -> asyncio.Task[Any]:
+        """Do some work in the background, as one of a group of tasks."""
         task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
+        group.add(task)
+        task.add_done_callback(lambda done: self._done(done, group))
+        return task
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+    def _done(self, task: asyncio.Task[Any], group: set[asyncio.Task[Any]]) -> None:
+        group.discard(task)
         if not task.cancelled() and task.exception():
             log.error("A task of the pages failed.", exc_info=task.exception())
 
     async def close(self) -> None:
-        """Stop all work and end every kernel."""
-        for task in list(self._tasks):
+        """Let nobody in, stop writing, and end every kernel, those that are just starting as well."""
+        self._is_closed = True
+        for task in self._writing:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._kernels.shutdown_all(now=True)
+        await asyncio.gather(*self._writing, return_exceptions=True)
+        await asyncio.gather(*self._starting_or_ending, return_exceptions=True)
+        for kernel_id in list(self._kernels.list_kernel_ids()):
+            self._do(self._end_kernel(kernel_id), self._starting_or_ending)
+        await asyncio.gather(*self._starting_or_ending, return_exceptions=True)

@@ -28,7 +28,7 @@ from tests.serving import fetch, free_port, serving
 
 PAGES = ("composition", "laplace", "averaging", "tradeoff")
 MATPLOTLIB = """
-import matplotlib; matplotlib.use("agg")
+%matplotlib inline
 import matplotlib.pyplot as plt
 from ipywidgets import FloatLogSlider, interact
 from dpviz.accounting.curves.composition import ReleaseHistory, composition_curves

@@ -88,13 +88,12 @@ class Visit:
         )
 
     def settle(self):
-        """Wait until the page has answered the newest request and nothing moves any more."""
+        """Wait until the newest request is answered, drawn, and drawn once more by plotly.js."""
         self.page.wait_for_function(
-            "async () => { const { ready, asked } = document.querySelector('.dpviz').dataset;"
-            " await new Promise(r => setTimeout(r, 120)); const now = document.querySelector('.dpviz').dataset;"
-            " const plots = [...document.querySelectorAll('.dpviz-plot')];"
-            " return now.ready === ready && now.asked === asked && Number(ready) === Number(asked ?? 0)"
-            " && plots.every(plot => plot.dataset.drawn === plot.dataset.settled); }"
+            "() => { const { ready, asked = '0', messages } = document.querySelector('.dpviz').dataset;"
+            " const plots = [...document.querySelectorAll('.dpviz-plot')].map(plot => plot.dataset);"
+            " const drawn = plots.reduce((sum, plot) => sum + Number(plot.drawn), 0);"
+            " return ready === asked && drawn === Number(messages) && plots.every(plot => plot.drawn === plot.settled); }"
         )
 
     def picture(self):

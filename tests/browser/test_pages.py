@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from dpviz.accounting.curves.composition import ReleaseHistory, composition_curves
 from dpviz.explainers import find_explainers
@@ -78,8 +79,8 @@ def test_typed_values_take_effect(visit):
         box = control(page, "delta").locator(".dpviz-box")
         box.fill(typed)
         box.press("Enter")
+        expect(box).to_have_value(shown)
         visit.settle()
-        assert box.input_value() == shown
         delta = float(shown)
         exact = composition_curves(ReleaseHistory(100, 16.0, 1.0, delta)).ladder["exact"]
         assert f"exact ε = {exact:.5f}" in page.locator(".dpviz-technical").inner_text()

@@ -60,6 +60,12 @@
     },
   });
 
+  // The front end opens every link of an output in a new tab; one to a page of ours stays in this one.
+  document.addEventListener("click", ({ target }) => {
+    const link = target.closest?.("a[href][target='_blank']");
+    if (link && new URL(link.href).origin === location.origin) link.removeAttribute("target");
+  }, true);
+
   document.addEventListener("DOMContentLoaded", () => {
     const observer = new MutationObserver(() => showReady() && observer.disconnect());
     observer.observe(byId("rendered_cells"), { childList: true, subtree: true, characterData: true });
