@@ -93,9 +93,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_without(fault: ModuleNotFoundError) -> int:
     """Refuse for want of a package of the ``app`` extra; any other one that is missing is a fault of ours."""
-    if fault.name not in APP_PACKAGES:
+    package = (fault.name or "").partition(".")[0]
+    if package not in APP_PACKAGES:
         raise fault
-    return _refuse(f"the pages need the package {fault.name}: install it with pip install 'dpviz[app]'")
+    return _refuse(f"the pages need the package {package}: install it with pip install 'dpviz[app]'")
 
 
 def _why_not(fault: OSError | UnicodeError, ip: str, port: int) -> str:
@@ -124,7 +125,7 @@ def check(*, as_json: bool) -> int:
     witnesses = verify()
     held = sum(witness.holds for witness in witnesses)
     if as_json:
-        print(json.dumps([asdict(witness) for witness in witnesses], indent=2, default=str))
+        print(json.dumps([asdict(witness) for witness in witnesses], indent=2))
     else:
         for witness in witnesses:
             print(_line(witness))
@@ -135,7 +136,10 @@ def check(*, as_json: bool) -> int:
 def _line(witness: "Witness") -> str:
     """Return what one witness says."""
     verdict = "holds" if witness.holds else "FAILS"
+    given = ", ".join(f"{name}={value}" for name, value in witness.inputs)
+    wanted = witness.reference if witness.relation == "equal" else f"{witness.relation} {witness.reference}"
     return (
-        f"{verdict}  {witness.name}: {witness.quantity} for {witness.inputs} is {witness.computed!r}; "
-        f"{witness.relation} {witness.reference!r}, tolerance {witness.tolerance:g} ({witness.source})"
+        f"{verdict}  {witness.name}\n"
+        f"       {witness.quantity}({given}) = {witness.computed!r}\n"
+        f"       reference {wanted}, within {witness.tolerance:g}; {witness.source}"
     )

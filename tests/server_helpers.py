@@ -101,7 +101,7 @@ class Server:
     def connect(self, kernel_id: str, origin: str | None = None, protocol: str = PROTOCOL) -> "Channels":
         """Connect to the kernel of a page, as its browser does."""
         address = urlsplit(self.url)
-        target = f"ws://{address.netloc}{address.path}api/kernels/{kernel_id}/channels"
+        target = f"ws://{address.netloc}{address.path}api/kernels/{kernel_id}/channels?session_id={uuid.uuid4()}"
         return Channels(
             websocket.create_connection(
                 target, timeout=PATIENCE, origin=origin or f"http://{address.netloc}", subprotocols=[protocol]

@@ -86,6 +86,14 @@ def test_delta_against_its_definition(mu, standard):
     assert gaussian_log_delta(epsilon, mu=mu) == pytest.approx(float(truth), rel=1e-13, abs=0)
 
 
+@pytest.mark.parametrize("standard", [-3.0, 0.5, 4.75, 20.0])
+def test_delta_where_epsilon_and_half_mu_squared_nearly_cancel(standard):
+    mu = math.sqrt(1e9) * 1e3
+    epsilon = mu * (mu / 2 + standard)
+    truth = mp_log_delta(epsilon, mu)
+    assert gaussian_log_delta(epsilon, mu=mu) == pytest.approx(float(truth), rel=1e-13)
+
+
 @given(MUS, SLACKS)
 def test_epsilon_gives_its_delta_back(mu, delta):
     epsilon = gaussian_epsilon(delta, mu=mu)

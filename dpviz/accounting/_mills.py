@@ -14,10 +14,7 @@ from dpviz.accounting._checks import FloatArray
 _LOG_ROOT_TWO_PI = 0.5 * np.log(2 * np.pi)
 _SPLIT = 2.0**27 + 1
 _TERMS = 25  # odd: the last Taylor term kept; at half <= max(1/2, x/5) the rest is below 1e-17
-_SMALL, _LARGE = (
-    3.0,
-    6.0,
-)  # the forward recurrence keeps its digits up to the one; 24 ratios do beyond the other
+_SMALL, _LARGE = 3.0, 6.0  # the forward recurrence keeps its digits up to 3; 24 ratios do beyond 6
 
 
 def mills(x: FloatArray) -> FloatArray:

@@ -24,6 +24,13 @@ def serve(settings: ServerSettings, announce: Callable[[str], object] | None = N
     OSError
         If the address cannot be listened on, or no folder is short enough for the kernels' sockets.
     """
-    from dpviz.server.app import Gallery
+    from tornado.netutil import bind_sockets
 
-    Gallery.of(settings).run(announce)
+    sockets = bind_sockets(settings.port, settings.ip)  # first: what is wrong with the address shows at once
+    try:
+        from dpviz.server.app import Gallery
+
+        Gallery.of(settings).run(sockets, announce)
+    finally:
+        for listening in sockets:
+            listening.close()

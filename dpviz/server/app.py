@@ -15,7 +15,6 @@ from typing import Any
 from jupyter_server.auth.identity import IdentityProvider, User
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import PeriodicCallback
-from tornado.netutil import bind_sockets
 from tornado.web import Application, RequestHandler
 from traitlets.config import Config
 from voila.app import Voila
@@ -106,17 +105,13 @@ class Gallery(Voila):  # type: ignore[misc]
         """Name the folders of templates outright, whatever Jupyter's search path is."""
         self.template_paths = template_paths()
 
-    def run(self, announce: Callable[[str], object] | None = None) -> None:
-        """Listen, serve until SIGINT or SIGTERM, and leave nothing behind."""
-        settings = self.settings
-        sockets = bind_sockets(settings.port, settings.ip)
+    def run(self, sockets: list[socket.socket], announce: Callable[[str], object] | None = None) -> None:
+        """Serve at the sockets until SIGINT or SIGTERM, and leave nothing behind."""
         folder = private_folder()
         self.connection_dir = str(folder)
         try:
             asyncio.run(self._serve(sockets, announce))
         finally:
-            for listening in sockets:
-                listening.close()
             shutil.rmtree(folder)
 
     async def _serve(self, sockets: list[socket.socket], announce: Callable[[str], object] | None) -> None:
