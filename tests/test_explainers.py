@@ -18,6 +18,8 @@ from dpviz.explainers import find_explainers, gallery
 from dpviz.explainers._controls import Choice, Seed
 from dpviz.explainers._live_figure import LiveFigure, differences, encode
 from dpviz.explainers._panel import Request
+from dpviz.explainers._settings import first_settings
+from dpviz.locale.numbers import rounded, rounded_up
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
 PAGES = find_explainers()
@@ -210,6 +212,29 @@ def test_undo_takes_back_one_gesture_and_reset_can_be_undone(reader):
     assert reader.ask("undo", gesture=2)["fault"] == ""
 
 
+def test_a_gesture_that_ends_where_it_began_does_not_jam_undo(reader):
+    page = reader.explainer
+    name = next(iter(page.controls()))
+    first, other, third = (text for text in ends(page.controls()[name])[:3])
+    reader.ask(gesture=1, **{name: third})
+    reader.ask(gesture=2, **{name: other})
+    reader.ask(gesture=2, **{name: third})
+    reply = reader.ask("undo", gesture=3)
+    assert page.current.settings[name] == page.controls()[name].read(first)
+    assert not reply["can_undo"]
+
+
+def test_a_move_held_back_does_not_overtake_a_button(reader):
+    """The browser holds a move back while the kernel is busy, and a button not."""
+    page = reader.explainer
+    name = next(iter(page.controls()))
+    reader.ask(**{name: ends(page.controls()[name])[1]})
+    reader.count += 2
+    page._answer(Request("reset", reader.count, 2, {}))
+    page._answer(Request("move", reader.count - 1, 1, {name: ends(page.controls()[name])[2]}))
+    assert page.current.settings == first_settings(page.controls())
+
+
 def test_an_address_opens_the_page_in_its_state(reader):
     page = reader.explainer
     name, control = next((n, c) for n, c in page.controls().items() if hasattr(c, "stops"))
@@ -298,8 +323,11 @@ def test_prose_of_the_averaging_page():
     day = averaging_curves(RepeatedAnswer(1440, 50.0, 1.0, 1e-6, "fresh", 1))
     kept = averaging_curves(RepeatedAnswer(1440, 50.0, 1.0, 1e-6, "cached", 1))
     text = prose("averaging")
-    assert f"SD {day.spread_here:.2f} and $\\varepsilon = {day.exact_here:.2f}$ (bound {day.bound_here:.2f})" in text
-    assert f"costs {kept.exact_here:.3f} (bound {kept.bound_here:.3f})" in text
+    assert (
+        f"SD {day.spread_here:.2f} and $\\varepsilon = {day.exact_here:.2f}$ (bound {rounded_up(day.bound_here)})"
+        in text
+    )
+    assert f"costs {rounded(kept.exact_here)} (bound {rounded_up(kept.bound_here, 4)})" in text
 
 
 def test_prose_of_the_laplace_page():

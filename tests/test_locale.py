@@ -170,5 +170,22 @@ def test_rounded_numbers(value, digits, text):
 
 
 def test_a_share_below_one_is_never_shown_as_all():
-    assert numbers.percent(0.999999) == ">\xa099.99\xa0%"
-    assert numbers.percent(1.0) == "100\xa0%"
+    assert numbers.percent(0.999999) == numbers.percent(1.0) == ">\xa099.99\xa0%"
+    assert numbers.percent(0.9996) == "99.96\xa0%"
+    assert numbers.percent(1e-14) == numbers.percent(0.0) == "<\xa00.01\xa0%"
+
+
+def test_a_bound_is_never_rounded_down():
+    for value in (3.48064, 0.10533, 22026.4657948, 1e-9, 28.590726703):
+        for digits in (2, 3, 4, 7):
+            shown = numbers.rounded_up(value, digits).replace(",", "")
+            assert numbers.number(shown) >= value
+            assert numbers.number(shown) < value * (1 + 10.0 ** (1 - digits))
+
+
+def test_what_leaves_the_floats_is_still_said():
+    assert numbers.exponential(6000.0) == "6.00 × 10²⁶⁰⁵" or numbers.exponential(6000.0).endswith("10²⁶⁰⁵")
+    assert numbers.exponential(-6000.0).endswith("10⁻²⁶⁰⁶")
+    assert numbers.inside(1.0) == "> 0.9999"
+    assert numbers.inside(0.0) == "< 10⁻³⁰⁰"
+    assert numbers.rounded_up(float("inf")) == "> 10³⁰⁸"

@@ -27,7 +27,18 @@ from dpviz.locale import Catalogue, catalogue
 P = TypeVar("P")
 R = TypeVar("R")
 
-_FIGURE_WORDS = ("table", "csv", "svg", "png", "table_hint", "csv_hint", "svg_hint", "png_hint", "table_note")
+_FIGURE_WORDS = (
+    "table",
+    "csv",
+    "svg",
+    "png",
+    "table_hint",
+    "csv_hint",
+    "svg_hint",
+    "png_hint",
+    "table_note",
+    "no_library",
+)
 _MOST_UNDOS = 200
 
 log = logging.getLogger("dpviz")
@@ -72,8 +83,9 @@ class Explainer(ABC, Generic[P, R]):
         self.text: Catalogue = catalogue(language)
         self._controls = self.controls()
         self._picture = self.picture(first_settings(self._controls))
-        self._past: list[Settings] = []
+        self._past: list[dict[str, Any]] = []
         self._gesture = 0
+        self._newest = 0
         self._live: dict[str, LiveFigure] = {}
         self._panel: Panel | None = None
 
@@ -126,8 +138,13 @@ class Explainer(ABC, Generic[P, R]):
     # How it moves ------------------------------------------------------------------------------------
 
     def _answer(self, request: Request) -> None:
-        """Carry out a request of the browser and show what follows; a fault of ours is shown and logged."""
-        assert self._panel is not None
+        """Carry out a request of the browser and show what follows; a fault of ours is shown and logged.
+
+        A move may be held back in the browser while a button is not: one that comes after a newer request is dropped.
+        """
+        if self._panel is None or request.count < self._newest:
+            return
+        self._newest = request.count
         try:
             errors, notes = self._carry_out(request)
             reply = self._reply(request.count, errors=errors, notes=notes)
@@ -151,7 +168,7 @@ class Explainer(ABC, Generic[P, R]):
             case "reset":
                 after = first_settings(self._controls)
             case "undo":
-                after = dict(self._past[-1]) if self._past else dict(before)
+                after = self._past.pop() if self._drop_unchanged() else dict(before)
             case "draw":
                 after = {
                     name: control.next(before[name]) if isinstance(control, Seed) else before[name]
@@ -171,11 +188,16 @@ class Explainer(ABC, Generic[P, R]):
 
     def _remember(self, before: Settings, request: Request) -> None:
         """Keep the settings before a change, once a gesture; an address that opens the page is no change."""
-        if request.kind == "undo":
-            self._past.pop()
-        elif request.kind != "open" and (request.kind != "move" or request.gesture != self._gesture):
-            self._past = [*self._past, before][-_MOST_UNDOS:]
+        is_change = request.kind not in ("undo", "open")
+        if is_change and (request.kind != "move" or request.gesture != self._gesture):
+            self._past = [*self._past, dict(before)][-_MOST_UNDOS:]
         self._gesture = request.gesture
+
+    def _drop_unchanged(self) -> bool:
+        """Forget the settings that are those shown, as after a gesture that ends where it began; say if any is left."""
+        while self._past and self._past[-1] == self._picture.settings:
+            self._past.pop()
+        return bool(self._past)
 
     # What it says ------------------------------------------------------------------------------------
 
@@ -189,7 +211,7 @@ class Explainer(ABC, Generic[P, R]):
             technical=self.text(f"{self.name}.technical", **words),
             assumes=self.text(f"{self.name}.assumes", **words),
             query=to_query(self._controls, picture.settings),
-            can_undo=bool(self._past),
+            can_undo=self._drop_unchanged(),
             messages=sum(live.number for live in self._live.values()),
             **more,
         )

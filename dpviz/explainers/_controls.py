@@ -81,8 +81,8 @@ class Slider:
             raise InputError(
                 "input.out_of_range",
                 given=given,
-                low=numbers.rounded(self.low),
-                high=numbers.rounded(self.high),
+                low=numbers.rounded(self.low, 7),
+                high=numbers.rounded(self.high, 7),
             )
         if not self.is_whole:
             return value

@@ -17,7 +17,7 @@ from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, log_integer_slider, log_slider
 from dpviz.explainers._sentences import right_guesses
 from dpviz.figures import FigureFunction, history_figure, ladder_figure, order_figure
-from dpviz.locale.numbers import rounded
+from dpviz.locale.numbers import rounded, rounded_up
 
 
 class Composition(Explainer[ReleaseHistory, CompositionCurves]):
@@ -47,9 +47,14 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "count": rounded(params.count, 7),
             "right": right_guesses(result.mu),
             "mu": rounded(result.mu, 4),
-            "exact": rounded(result.ladder["exact"], 6),
-            "bound": rounded(result.ladder["rdp"], 6),
-            "improved": rounded(result.ladder["improved"], 6),
+            "exact": rounded(result.ladder["exact"], 7),
+            "bound": rounded_up(result.ladder["rdp"], 7),
+            "improved": rounded_up(result.ladder["improved"], 7),
+            "basic": rounded_up(result.ladder["basic"]),
+            "advanced": rounded_up(result.ladder["advanced"]),
+            "releases": self.text("composition.one_release")
+            if params.count == 1
+            else self.text("composition.releases", count=rounded(params.count, 7)),
             "order": rounded(result.best_order, 4),
             "delta": rounded(params.delta),
             "sigma": rounded(params.sigma, 6),

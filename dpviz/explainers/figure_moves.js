@@ -26,6 +26,7 @@ function moveDrawn(plot, spec, paths) {
   }
   for (const [node, name, value] of moves) {
     if (name === "text") setText(node, value);
+    else if (value === null) node.removeAttribute(name);
     else node.setAttribute(name, value);
   }
   return true;
@@ -38,6 +39,12 @@ function places(plot, { x, y }) {
 }
 
 const isPlaced = ([x, y]) => Number.isFinite(x) && Number.isFinite(y);
+
+// plotly.js hides a dot or label outside the axes where the trace is not clipped.
+function isInside(plot, x, y) {
+  const { xaxis, yaxis } = plot._fullLayout;
+  return x >= -0.01 && x <= xaxis._length + 0.01 && y >= -0.01 && y <= yaxis._length + 0.01;
+}
 
 function linePath(points) {
   let path = "";
@@ -76,6 +83,7 @@ function scatterMoves(plot, spec, index) {
     if (nodes.length !== seen.length) return undefined;
     seen.forEach(([[x, y], text], at) => {
       moves.push([nodes[at], "transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`]);
+      if (trace.cliponaxis === false) moves.push([nodes[at], "display", isInside(plot, x, y) ? null : "none"]);
       if (kind === "textpoint") moves.push([nodes[at].querySelector("text"), "text", text]);
     });
   }

@@ -12,7 +12,7 @@ from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_slider
 from dpviz.figures import FigureFunction, density_figure, odds_figure, ratio_figure
-from dpviz.locale.numbers import rounded
+from dpviz.locale.numbers import exponential, percent, rounded, rounded_up
 
 
 class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
@@ -39,21 +39,23 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
     def words(self, params: LaplaceClaim, result: LaplaceCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences, and the half that depends on whether the claim holds."""
         claimed = {
-            "epsilon": rounded(params.epsilon),
-            "most": rounded(math.exp(params.epsilon)),
-            "sensitivity": rounded(params.sensitivity),
+            "epsilon": rounded(params.epsilon, 6),
+            "most": rounded_up(math.exp(params.epsilon), 4),
+            "sensitivity": rounded(params.sensitivity, 6),
+            "change": rounded(params.change, 6),
         }
-        real = {"real": rounded(result.real_epsilon), "real_most": _factor(result.real_epsilon)}
+        real = {"real": rounded(result.real_epsilon, 6), "real_most": exponential(result.real_epsilon, 4)}
         key = "kept" if params.is_kept else "broken"
         return {
             **claimed,
             **real,
-            "ratio": _factor(abs(result.log_ratio_here)),
+            "odds": percent(float(result.posterior[len(result.priors) // 2]), 4),
+            "sight": self._sight(result.log_ratio_here),
+            "ratio": exponential(abs(result.log_ratio_here)),
             "log_ratio": rounded(result.log_ratio_here, 4),
             "output": rounded(params.output, 4),
             "scale": rounded(result.scale, 4),
             "variance": rounded(2 * result.scale**2, 4),
-            "change": rounded(params.change),
             "verdict": self.text(f"laplace.verdict_{key}", **claimed, **real),
             "premise": self.text(f"laplace.premise_{key}", **claimed),
         }
@@ -65,9 +67,9 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
         yield Check("laplace.check.ratio", result.log_ratio_here, math.log(with_person / without))
         yield Check("laplace.check.worst", result.real_epsilon, float(abs(result.log_ratio).max()))
 
-
-def _factor(log_ratio: float) -> str:
-    """Return exp(log_ratio) as a reader sees it, however large."""
-    if log_ratio < 700:
-        return rounded(math.exp(log_ratio))
-    return f"10^{rounded(log_ratio / math.log(10))}"
+    def _sight(self, log_ratio: float) -> str:
+        """Return the half sentence that says under which answer the output is likelier."""
+        if log_ratio == 0:
+            return self.text("laplace.sight_even")
+        key = "with" if log_ratio > 0 else "without"
+        return self.text(f"laplace.sight_{key}", ratio=exponential(abs(log_ratio)))

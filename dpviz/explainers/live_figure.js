@@ -43,7 +43,10 @@ export default () => {
     render({ model, el }) {
       const view = makeView(el, () => spec, model.get("_words"));
       views.add(view);
-      Promise.all([library(model), addressIsRead(el)]).then(([Plotly]) => view.start(Plotly, () => number));
+      Promise.all([library(model), addressIsRead(el)]).then(
+        ([Plotly]) => views.has(view) && view.start(Plotly, () => number),
+        () => view.fail(),
+      );
       return () => {
         views.delete(view);
         view.end();
@@ -80,7 +83,9 @@ function library(model) {
     if (script) {
       if (globalThis.Plotly) return ready();
       script.addEventListener("load", ready);
-      return script.addEventListener("error", () => fetchFromKernel(model, ready, reject));
+      script.addEventListener("error", () => fetchFromKernel(model, ready, reject));
+      const isOver = performance.getEntriesByName(script.src).length > 0 && document.readyState === "complete";
+      return isOver ? fetchFromKernel(model, ready, reject) : undefined; // it failed before anyone listened
     }
     return fetchFromKernel(model, ready, reject);
   });
@@ -107,7 +112,7 @@ function fetchFromKernel(model, resolve, reject) {
     model.off("msg:custom", receive);
     const script = document.createElement("script");
     script.src = URL.createObjectURL(new Blob([buffers[0]], { type: "text/javascript" }));
-    script.onload = resolve;
+    script.onload = () => resolve(URL.revokeObjectURL(script.src));
     script.onerror = reject;
     document.head.append(script);
   };
@@ -226,6 +231,7 @@ function makeView(el, current, words) {
   return {
     draw,
     start,
+    fail: () => setText(caption, words.no_library ?? ""),
     end() {
       resizer?.disconnect();
       cancelAnimationFrame(waiting);
@@ -244,7 +250,7 @@ function fitted(plot, layout) {
 
 // Dragging in the plot moves a control of the page; whoever owns the control listens on an element above.
 function dragControl(plot, drag) {
-  const send = (event) => {
+  const send = (event, isNew) => {
     const axis = plot._fullLayout.xaxis;
     const bounds = plot.getBoundingClientRect();
     const at = event.clientX - bounds.left - axis._offset;
@@ -252,16 +258,16 @@ function dragControl(plot, drag) {
     const nearest = Math.round(axis.p2d(at) / step) * step;
     const value = Math.min(high, Math.max(low, nearest));
     plot.dispatchEvent(
-      new CustomEvent("dpviz-drag", { bubbles: true, detail: { control, text: String(Number(value.toFixed(9))) } }),
+      new CustomEvent("dpviz-drag", { bubbles: true, detail: { control, text: String(Number(value.toFixed(9))), isNew } }),
     );
   };
   plot.classList.add("dpviz-draggable");
   plot.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;
     plot.setPointerCapture(event.pointerId);
-    send(event);
+    send(event, true);
   });
   plot.addEventListener("pointermove", (event) => {
-    if (plot.hasPointerCapture(event.pointerId)) send(event);
+    if (plot.hasPointerCapture(event.pointerId)) send(event, false);
   });
 }

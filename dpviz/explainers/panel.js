@@ -31,7 +31,7 @@ const ownsAddress = () => document.documentElement.dataset.dpviz === "page";
 function render({ model, el }) {
   const { controls, words } = model.get("_look");
   const prefix = `dpviz-${(panels += 1)}`;
-  let count = 0; // of the requests sent; a reply to an older one does not touch the controls
+  let count = model.get("_reply").count; // of the requests; a reply to an older one does not touch the controls
   let gesture = 0;
   let lastMove = -Infinity;
 
@@ -69,6 +69,11 @@ function render({ model, el }) {
       model.send({ kind, ...request });
     }
   };
+  const press = (kind) => {
+    gesture += 1;
+    lastMove = -Infinity; // the next move begins a gesture of its own
+    send(kind);
+  };
   const move = (isNewGesture) => {
     const now = performance.now();
     if (isNewGesture ?? now - lastMove > GESTURE_PAUSE) gesture += 1;
@@ -78,14 +83,14 @@ function render({ model, el }) {
 
   const makers = { slider: makeSlider, choice: makeChoice, seed: makeSeed };
   const parts = Object.fromEntries(
-    controls.map((look) => [look.name, makers[look.kind](look, `${prefix}-${look.name}`, move, () => send("draw"))]),
+    controls.map((look) => [look.name, makers[look.kind](look, `${prefix}-${look.name}`, move, () => press("draw"))]),
   );
   for (const part of Object.values(parts)) list.append(part.root);
 
   const addButton = (kind) => {
     const button = element("button", "", words[kind]);
     button.type = "button";
-    button.addEventListener("click", () => send(kind));
+    button.addEventListener("click", () => press(kind));
     buttons.append(button);
     return button;
   };
@@ -100,7 +105,8 @@ function render({ model, el }) {
 
   function show() {
     const reply = model.get("_reply");
-    const isLatest = reply.count === count;
+    const isLatest = reply.count >= count;
+    if (isLatest) count = reply.count;
     for (const [name, part] of Object.entries(parts)) {
       if (isLatest && !reply.errors[name]) part.set(reply.texts[name]);
       part.complain(reply.errors[name] ?? "");
@@ -121,11 +127,12 @@ function render({ model, el }) {
     speak();
   }
 
-  const onDrag = (event) => parts[event.detail.control]?.choose(event.detail.text);
+  const onDrag = ({ detail }) => parts[detail.control]?.choose(detail.text, detail.isNew);
   let isGone = false;
+  let page;
   // A page's figures are siblings of the panel: what is dragged in them rises to the box around both.
   function begin() {
-    const page = el.closest(".dpviz");
+    page = el.closest(".dpviz");
     if (!page) return isGone || requestAnimationFrame(begin);
     page.addEventListener("dpviz-drag", onDrag);
     show();
@@ -139,7 +146,7 @@ function render({ model, el }) {
   return () => {
     isGone = true;
     model.off("change:_reply", show);
-    el.closest(".dpviz")?.removeEventListener("dpviz-drag", onDrag);
+    page?.removeEventListener("dpviz-drag", onDrag);
   };
 }
 
@@ -165,6 +172,20 @@ function complainer(input, id) {
     input.setAttribute("aria-invalid", String(Boolean(sentence)));
   };
   return [line, complain];
+}
+
+// A box that reports what was typed; returns how to write in it, which leaves alone what is being typed just now.
+function typedBox(box, move) {
+  let known = ""; // the text that the kernel wrote or was told
+  box.addEventListener("change", () => {
+    known = box.value;
+    move(true);
+  });
+  return (text) => {
+    const isTyping = document.activeElement === box && box.value !== known;
+    if (!isTyping && box.value !== text) box.value = text;
+    known = text;
+  };
 }
 
 function makeSlider(look, id, move) {
@@ -201,6 +222,7 @@ function makeSlider(look, id, move) {
   const choose = (text, isNewGesture) => {
     if (box.value === text) return;
     box.value = text;
+    typed(text);
     place(text);
     move(isNewGesture);
   };
@@ -211,7 +233,7 @@ function makeSlider(look, id, move) {
     choose(stops[slider.value], isPressed ? isPressed === "new" : undefined);
   });
   for (const kind of ["pointerup", "pointercancel"]) slider.addEventListener(kind, () => delete slider.dataset.pressed);
-  box.addEventListener("change", () => move(true));
+  const typed = typedBox(box, move);
   box.addEventListener("focus", () => box.select());
 
   return {
@@ -220,7 +242,7 @@ function makeSlider(look, id, move) {
     choose,
     text: () => box.value,
     set(text) {
-      if (box.value !== text) box.value = text;
+      typed(text);
       place(text);
     },
   };
@@ -260,7 +282,7 @@ function makeSeed(look, id, move, draw) {
   root.dataset.control = look.name;
   const box = element("input", "dpviz-box");
   Object.assign(box, { type: "text", id, autocomplete: "off", spellcheck: false, maxLength: 20 });
-  box.addEventListener("change", () => move(true));
+  const set = typedBox(box, move);
   const again = element("button", "", look.again);
   again.type = "button";
   again.addEventListener("click", draw);
@@ -268,7 +290,7 @@ function makeSeed(look, id, move, draw) {
   const line = element("div", "dpviz-line");
   line.append(heading(look, id), again, box);
   root.append(line, error);
-  return { root, complain, text: () => box.value, choose: (text) => (box.value = text), set: (text) => (box.value = text) };
+  return { root, complain, text: () => box.value, choose: set, set };
 }
 
 export default { render };

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
-import numpy as np
-
 from dpviz.accounting.curves.composition import MOST_RELEASES
 from dpviz.accounting.curves.tradeoff import EVIDENCE, Attack, TradeoffCurves, tradeoff_curves
+from dpviz.explainers._areas import FAR, area, excess_area
 from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_integer_slider, log_slider
 from dpviz.figures import FigureFunction, bells_figure, curve_figure, people_figure, rates_figure
 from dpviz.figures.tradeoff import PEOPLE_EACH
-from dpviz.locale.numbers import percent, rounded
-
-_FAR = 14.0
+from dpviz.locale.numbers import inside, percent, rounded
 
 
 class Tradeoff(Explainer[Attack, TradeoffCurves]):
@@ -45,7 +41,12 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
         }
 
     def words(self, params: Attack, result: TradeoffCurves) -> Mapping[str, str]:
-        """Return the numbers of the page's sentences."""
+        """Return the numbers of the page's sentences, and whether the releases keep the compared guarantee."""
+        compared = {
+            "epsilon": rounded(params.epsilon, 6),
+            "delta": rounded(params.delta),
+            "delta_here": inside(result.delta_here, 4),
+        }
         return {
             "count": rounded(params.count, 7),
             "sigma": rounded(params.sigma, 6),
@@ -56,27 +57,18 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "fpr": percent(result.alpha_here),
             "fnr": percent(result.beta_here),
             "mu": rounded(result.mu, 4),
-            "advantage": rounded(result.advantage),
+            "advantage": inside(result.advantage),
+            "tpr_low": percent(result.tpr_at[0.01]),
             "tpr": percent(result.tpr_at[0.05]),
-            "epsilon": rounded(params.epsilon),
-            "delta": rounded(params.delta),
-            "delta_here": rounded(result.delta_here, 4),
-            "threshold": rounded(params.threshold),
+            **compared,
+            "threshold": rounded(params.threshold, 6),
+            "verdict": self.text(f"tradeoff.verdict_{'kept' if result.is_kept else 'broken'}", **compared),
         }
 
     def checks(self, params: Attack, result: TradeoffCurves) -> Iterable[Check]:
-        """Yield the misses, the advantage and δ(ε) beside areas under the two bells, by the trapezoid rule."""
-        crossing = params.epsilon / result.mu + result.mu / 2  # where one bell is e^ε times the other
-        missed = _area(result.mu, -_FAR, params.threshold)
+        """Yield the misses, the advantage and δ(ε) beside areas under the two bells."""
+        missed = area(result.mu, -FAR, params.threshold)
         yield Check("tradeoff.check.point", result.beta_here, missed, tolerance=1e-6)
-        middle = result.mu / 2
-        between = _area(result.mu, middle, _FAR) - _area(0.0, middle, _FAR)
-        yield Check("tradeoff.check.advantage", result.advantage, between, tolerance=1e-6)
-        excess = _area(result.mu, crossing, _FAR) - math.exp(params.epsilon) * _area(0.0, crossing, _FAR)
+        yield Check("tradeoff.check.advantage", result.advantage, excess_area(result.mu, 0.0), tolerance=1e-6)
+        excess = excess_area(result.mu, params.epsilon)
         yield Check("tradeoff.check.duality", result.delta_here, excess, tolerance=1e-6)
-
-
-def _area(center: float, low: float, high: float) -> float:
-    """Return the area under the normal bell around `center` from `low` to `high`."""
-    at = np.linspace(low, high, 100_001)
-    return float(np.trapezoid(np.exp(-np.square(at - center) / 2), at) / math.sqrt(2 * math.pi))

@@ -29,6 +29,7 @@ ACCURACY = "#009E73"
 PERSON = "#AA3377"
 NOBODY = INK
 SLACK = "rgba(213, 94, 0, 0.16)"
+ALLOWED = "rgba(29, 29, 31, 0.06)"
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 

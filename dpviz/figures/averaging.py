@@ -8,7 +8,7 @@ from dpviz.accounting.curves.averaging import DOTS, AveragingCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import rounded
+from dpviz.locale.numbers import rounded, rounded_up
 
 _GOLDEN = (5**0.5 - 1) / 2
 _SPREAD_DECADES = 3
@@ -50,6 +50,7 @@ def means_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
             title=text(
                 f"averaging.title.means_{answer.noise}",
                 repeats=rounded(answer.repeats, 7),
+                inside=str(int(np.sum(np.abs(curves.means) <= spread))),
                 spread=rounded(spread),
             ),
             x=style.axis(text("axis.error"), low=-reach, high=reach),
@@ -73,7 +74,7 @@ def spread_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 color=style.ACCURACY,
                 hover=text.template("averaging.hover.spread"),
             ),
-            style.dots([answer.repeats], [curves.spread_here], name="", color=style.ACCURACY),
+            style.dots([answer.repeats], [curves.spread_here], name=text("averaging.here_name"), color=style.ACCURACY),
             style.labels(
                 [answer.repeats],
                 [curves.spread_here],
@@ -95,8 +96,8 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
     """Return epsilon against the number of answers: bound dashed, exact solid."""
     answer = curves.answer
     exact, bound = curves.exact_here, curves.bound_here
+    seen = exact if exact > 0 else np.nan
     top = max(1e3, float(10 ** np.ceil(np.log10(bound))))
-    hover = text.template("composition.hover.count")
     return {
         "data": [
             style.line(
@@ -104,7 +105,7 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 style.positive(curves.exact),
                 name=text("composition.exact_name"),
                 color=style.EXACT,
-                hover=hover,
+                hover=text.template("averaging.hover.exact"),
             ),
             style.line(
                 curves.repeats,
@@ -112,18 +113,20 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 name=text("composition.rdp_name"),
                 color=style.BOUND,
                 is_bound=True,
-                hover=hover,
+                hover=text.template("averaging.hover.bound"),
                 fill="tonexty",
                 fillcolor=style.SLACK,
             ),
-            style.dots([answer.repeats], [bound], name="", color=style.BOUND, is_bound=True),
-            style.dots([answer.repeats], [exact or float("nan")], name="", color=style.EXACT),
+            style.dots(
+                [answer.repeats], [bound], name=text("composition.bound_here"), color=style.BOUND, is_bound=True
+            ),
+            style.dots([answer.repeats], [seen], name=text("composition.exact_here"), color=style.EXACT),
             style.labels(
                 [answer.repeats, answer.repeats],
-                [bound, exact or float("nan")],
+                [bound, seen],
                 [
-                    text("composition.bound_label", epsilon=rounded(bound)),
-                    text("composition.exact_label", epsilon=rounded(exact)),
+                    text("composition.bound_label", epsilon=rounded_up(bound, 4)),
+                    text("composition.exact_label", epsilon=rounded(exact, 4)),
                 ],
                 color=style.INK,
                 position=["top left", "bottom right"] if answer.repeats > 30 else ["top right", "bottom right"],
@@ -132,10 +135,11 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
         ],
         "layout": style.layout(
             title=text(
-                f"averaging.title.price_{answer.noise}",
+                f"averaging.title.price_{answer.noise if exact > 0 else 'zero'}",
                 repeats=rounded(answer.repeats, 7),
-                exact=rounded(exact),
-                bound=rounded(bound),
+                delta=rounded(answer.delta),
+                exact=rounded(exact, 4),
+                bound=rounded_up(bound, 4),
             ),
             x=style.axis(text("axis.repeats"), low=1, high=_MOST_REPEATS, is_log=True),
             y=style.axis(text("axis.epsilon"), low=1e-2, high=top, is_log=True),

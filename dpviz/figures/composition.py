@@ -8,7 +8,7 @@ from dpviz.accounting.curves.composition import CompositionCurves
 from dpviz.accounting.scales import round_down, round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import rounded
+from dpviz.locale.numbers import rounded, rounded_up
 
 _LEAST, _MOST = 1e-2, 1e3
 
@@ -19,7 +19,6 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     here, ladder = curves.history, curves.ladder
     exact, bound = ladder["exact"], ladder["rdp"]
     top = max(_MOST, 10 ** np.ceil(np.log10(bound)))
-    hover = text.template("composition.hover.count")
     family = [
         style.line(
             curves.counts,
@@ -38,7 +37,7 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 style.positive(curves.exact),
                 name=text("composition.exact_name"),
                 color=style.EXACT,
-                hover=hover,
+                hover=text.template("composition.hover.exact"),
             ),
             style.line(
                 curves.counts,
@@ -46,18 +45,20 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 name=text("composition.rdp_name"),
                 color=style.BOUND,
                 is_bound=True,
-                hover=hover,
+                hover=text.template("composition.hover.bound"),
                 fill="tonexty",
                 fillcolor=style.SLACK,
             ),
-            style.dots([here.count], [_shown(bound)], name="", color=style.BOUND, is_bound=True),
-            style.dots([here.count], [_shown(exact)], name="", color=style.EXACT),
+            style.dots(
+                [here.count], [_shown(bound)], name=text("composition.bound_here"), color=style.BOUND, is_bound=True
+            ),
+            style.dots([here.count], [_shown(exact)], name=text("composition.exact_here"), color=style.EXACT),
             style.labels(
                 [here.count, here.count],
                 [_shown(bound), _shown(exact)],
                 [
-                    text("composition.bound_label", epsilon=rounded(bound)),
-                    text("composition.exact_label", epsilon=rounded(exact)),
+                    text("composition.bound_label", epsilon=rounded_up(bound, 4)),
+                    text("composition.exact_label", epsilon=rounded(exact, 4)),
                 ],
                 color=style.INK,
                 position=["top left", "bottom right"] if here.count > 30 else ["top right", "bottom right"],
@@ -86,10 +87,12 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     values = np.array(list(curves.ladder.values()))
     bounds, exact = values[:-1], float(values[-1])
     floor = exact if exact > 0 else float(values[values > 0].min())
-    low, high = round_down(0.9 * floor), round_up(1.2 * float(values[np.isfinite(values)].max()))
+    useful = np.minimum(values, 3 * max(curves.ladder["basic"], curves.ladder["rdp"]))
+    low, high = round_down(0.9 * floor), round_up(1.2 * float(useful.max()))
     rows = np.arange(float(len(values)))
     start = exact if exact > 0 else low
     gap = np.nan
+    labelled = zip(values, [True] * len(bounds) + [False], strict=True)
     shown = np.clip(values, low, high)  # where the label stands; it says the value itself, 0 and ∞ too
     is_left = shown < 1.5 * np.sqrt(low * high)
     return {
@@ -113,21 +116,21 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
             style.labels(
                 shown,
                 rows,
-                [rounded(float(value)) for value in values],
+                [_ladder_label(float(value), float(value) > high, is_bound) for value, is_bound in labelled],
                 color=style.INK,
                 position=["middle right" if left else "middle left" for left in is_left],
             ),
             style.labels(
                 [np.sqrt(start * shown[0])],
                 [0.34],
-                [text("composition.slack_label")],
+                [text("composition.slack_label") if shown[0] > 2 * start else ""],
                 color=style.BOUND,
                 position="middle center",
                 textfont={"color": style.BOUND, "size": 12},
             ),
         ],
         "layout": style.layout(
-            title=text("composition.title.ladder", exact=rounded(exact)),
+            title=text("composition.title.ladder", exact=rounded(exact, 4), delta=rounded(curves.history.delta)),
             x=style.axis(text("axis.epsilon"), low=low, high=high, is_log=True),
             y=style.row_axis([text(f"composition.accountant.{name}") for name in curves.ladder]),
             hovermode=False,
@@ -142,7 +145,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     improved, improved_order = curves.ladder["improved"], curves.improved_order
     grid_at = int(np.argmin(curves.by_integer_order))
     grid_order, grid_best = curves.integer_orders[grid_at], curves.by_integer_order[grid_at]
-    low = round_down(0.55 * (improved if improved > 0 else best))
+    low = round_down(0.55 * max(improved, best / 8))
     hover = text.template("composition.hover.order")
     return {
         "data": [
@@ -171,7 +174,9 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 size=4,
                 hover=hover,
             ),
-            style.dots([best_order], [best], name="", color=style.BOUND, is_bound=True, size=12),
+            style.dots(
+                [best_order], [best], name=text("composition.best_here"), color=style.BOUND, is_bound=True, size=12
+            ),
             style.labels(
                 [best_order, improved_order],
                 [2.3 * best, 0.82 * improved if improved > 0 else np.nan],
@@ -188,9 +193,9 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
             title=text(
                 "composition.title.orders",
                 order=rounded(best_order),
-                bound=rounded(best),
+                bound=rounded_up(best, 4),
                 grid_order=rounded(grid_order),
-                grid=rounded(grid_best),
+                grid=rounded_up(grid_best, 4),
             ),
             x=style.axis(text("axis.order"), low=1, high=512, is_log=True),
             y=style.axis(text("axis.epsilon"), low=low, high=20 * low, is_log=True),
@@ -199,12 +204,26 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
 
 
 def _history_title(curves: CompositionCurves, text: Catalogue) -> str:
+    """Return the takeaway: both prices at this delta, with digits enough to tell them apart."""
     exact, bound = curves.ladder["exact"], curves.ladder["rdp"]
-    count = rounded(curves.history.count, 7)
+    said = {"count": rounded(curves.history.count, 7), "delta": rounded(curves.history.delta)}
+    number = "one" if curves.history.count == 1 else "many"
     if exact == 0:
-        return text("composition.title.history_zero", count=count, bound=rounded(bound))
-    more = rounded(100 * (bound / exact - 1))
-    return text("composition.title.history", count=count, exact=rounded(exact), bound=rounded(bound), more=more)
+        return text("composition.title.history_zero", bound=rounded_up(bound, 4), **said)
+    more = 100 * (bound / exact - 1)
+    digits = 4 if more > 1 else 7
+    return text(
+        f"composition.title.history_{number}",
+        exact=rounded(exact, digits),
+        bound=rounded_up(bound, digits),
+        more=rounded(more),
+        **said,
+    )
+
+
+def _ladder_label(value: float, is_beyond: bool, is_bound: bool) -> str:
+    label = rounded_up(value) if is_bound else rounded(value)
+    return f"{label} →" if is_beyond else label
 
 
 def _below(curves: CompositionCurves, top: float) -> tuple[list[float], list[float]]:

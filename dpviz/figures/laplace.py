@@ -10,7 +10,7 @@ from dpviz.accounting.curves.laplace import LaplaceCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import percent, rounded
+from dpviz.locale.numbers import exponential, percent, rounded
 
 
 @style.FigureFunction
@@ -47,7 +47,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             style.dots(
                 [claim.output, claim.output],
                 [without, with_person],
-                name="",
+                name=text("laplace.densities_here"),
                 color=style.INK,
                 marker={
                     "color": [style.NOBODY, style.PERSON],
@@ -63,11 +63,18 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 position=["top left", "top right"],
                 textfont={"color": [style.NOBODY, style.PERSON], "size": 13},
             ),
+            style.labels(
+                [math.copysign(curves.reach, claim.output)],
+                [0.5 * top],
+                ["" if curves.is_in_view else text("laplace.beyond_label", output=rounded(claim.output, 6))],
+                color=style.QUIET,
+                position="middle left" if claim.output > 0 else "middle right",
+            ),
         ],
         "layout": style.layout(
             title=text(
                 "laplace.title.density",
-                ratio=rounded(math.exp(min(abs(curves.log_ratio_here), 700.0))),
+                ratio=exponential(abs(curves.log_ratio_here)),
                 scale=rounded(curves.scale),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
@@ -96,7 +103,7 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 is_bound=True,
                 width=2,
                 fill="tonexty",
-                fillcolor=style.SLACK,
+                fillcolor=style.ALLOWED,
             ),
             style.line(
                 curves.outputs,
@@ -105,7 +112,7 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 color=style.EXACT,
                 hover=text.template("laplace.hover.ratio"),
             ),
-            style.dots([claim.output], [curves.log_ratio_here], name="", color=style.EXACT),
+            style.dots([claim.output], [curves.log_ratio_here], name=text("laplace.ratio_here"), color=style.EXACT),
             style.labels(
                 [-curves.reach, curves.reach],
                 [claim.epsilon, -claim.epsilon],
@@ -120,8 +127,8 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 f"laplace.title.ratio_{key}",
-                epsilon=rounded(claim.epsilon),
-                real=rounded(curves.real_epsilon),
+                epsilon=rounded(claim.epsilon, 6),
+                real=rounded(curves.real_epsilon, 6),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
             y=style.axis(text("axis.log_ratio"), low=-top, high=top),
@@ -152,7 +159,7 @@ def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 is_bound=True,
                 width=2,
                 fill="tonexty",
-                fillcolor=style.SLACK,
+                fillcolor=style.ALLOWED,
             ),
             style.line(curves.priors, curves.priors, name="", color="#b9b9bf", width=1.5),
             style.line(
@@ -162,7 +169,7 @@ def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 color=style.EXACT,
                 hover=hover,
             ),
-            style.dots([0.5], [float(curves.posterior[half])], name="", color=style.EXACT),
+            style.dots([0.5], [float(curves.posterior[half])], name=text("laplace.posterior_here"), color=style.EXACT),
             style.labels(
                 [0.62],
                 [float(np.interp(0.62, curves.priors, curves.posterior_low))],
@@ -173,9 +180,10 @@ def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
         ],
         "layout": style.layout(
             title=text(
-                "laplace.title.odds",
-                posterior=percent(float(curves.posterior[half])),
-                most=percent(float(curves.posterior_high[half])),
+                f"laplace.title.odds_{'kept' if curves.claim.is_kept else 'broken'}",
+                posterior=percent(float(curves.posterior[half]), 4),
+                least=percent(float(curves.posterior_low[half]), 4),
+                most=percent(float(curves.posterior_high[half]), 4),
             ),
             x=style.share_axis(text("axis.prior")),
             y=style.share_axis(text("axis.posterior")),

@@ -86,14 +86,20 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 width=1.25,
             ),
             style.line(curves.alpha, curves.beta, name=text("tradeoff.curve_name"), color=style.EXACT, hover=hover),
-            style.dots([curves.alpha_here], [curves.beta_here], name="", color=style.EXACT, size=12),
+            style.dots(
+                [curves.alpha_here], [curves.beta_here], name=text("tradeoff.here_name"), color=style.EXACT, size=12
+            ),
             style.labels(
                 [1.0, 1.0, 1.0],
                 [0.96, 0.87, 0.78],
                 [
                     text("tradeoff.guessing_label"),
                     text("tradeoff.curve_label"),
-                    text("tradeoff.compared_label", epsilon=rounded(attack.epsilon), delta=rounded(attack.delta)),
+                    text(
+                        f"tradeoff.compared_{'kept' if curves.is_kept else 'broken'}_label",
+                        epsilon=rounded(attack.epsilon),
+                        delta=rounded(attack.delta),
+                    ),
                 ],
                 color=style.QUIET,
                 position="middle left",

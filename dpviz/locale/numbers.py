@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from decimal import ROUND_CEILING, Context
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_SPACE = "\N{NO-BREAK SPACE}"
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?")
 _POWER = re.compile(r"(?:(?P<factor>[+-]?(?:\d+(?:\.\d*)?|\.\d+))[*x])?10\^\(?(?P<exponent>[+-]?\d+)\)?")
 
@@ -50,17 +52,63 @@ def rounded(value: float, digits: int = 3) -> str:
     return (raised if short == "1" else f"{short} × {raised}").replace("-", "−")
 
 
-def percent(share: float, digits: int = 3) -> str:
-    r"""Return a share in [0, 1] as a percentage, never rounded up to 100 or down to 0.
+def rounded_up(value: float, digits: int = 3) -> str:
+    """Return an upper bound to `digits` significant digits, never below `value`.
 
     Examples
     --------
-    >>> percent(0.15422), percent(0.9999999), percent(1.0)
-    ('15.4\xa0%', '>\xa099.99\xa0%', '100\xa0%')
+    >>> rounded_up(3.48064, 4), rounded(3.48064, 4), rounded_up(28.59073, 3), rounded_up(0.0)
+    ('3.481', '3.481', '28.6', '0')
     """
-    if 0.9999 < share < 1:
-        return ">\N{NO-BREAK SPACE}99.99\N{NO-BREAK SPACE}%"
-    return f"{rounded(100 * share, digits)}\N{NO-BREAK SPACE}%"
+    if math.isinf(value):
+        return f"> 10{'308'.translate(_SUPERSCRIPTS)}"
+    ceiling = Context(prec=digits, rounding=ROUND_CEILING)
+    return rounded(float(ceiling.create_decimal(repr(float(value)))), digits)
+
+
+def inside(value: float, digits: int = 3) -> str:
+    """Return a quantity that lies strictly between 0 and 1, also where its float is 0 or 1.
+
+    Examples
+    --------
+    >>> inside(0.2453394), inside(1.0), inside(0.0)
+    ('0.245', '> 0.9999', '< 10⁻³⁰⁰')
+    """
+    if value < 1e-300:
+        return f"< 10{'-300'.translate(_SUPERSCRIPTS)}"
+    if value > 0.9999:
+        return "> 0.9999"
+    return rounded(value, max(digits, 4) if float(f"{value:.{digits - 1}e}") >= 1 else digits)
+
+
+def exponential(log_value: float, digits: int = 3) -> str:
+    """Return exp(log_value), also where it leaves the range of a float.
+
+    Examples
+    --------
+    >>> exponential(2.0), exponential(10_000.0)
+    ('7.39', '8.81 × 10⁴³⁴²')
+    """
+    if abs(log_value) < 700:
+        return rounded(math.exp(log_value), digits)
+    power, rest = divmod(log_value / math.log(10), 1)
+    return f"{10**rest:.{digits - 1}f} × 10{str(int(power)).translate(_SUPERSCRIPTS)}"
+
+
+def percent(share: float, digits: int = 3) -> str:
+    r"""Return a share strictly between 0 and 1 as a percentage, never as none or all of it.
+
+    Examples
+    --------
+    >>> percent(0.15422), percent(0.9996), percent(1.0), percent(1e-9)
+    ('15.4\xa0%', '99.96\xa0%', '>\xa099.99\xa0%', '<\xa00.01\xa0%')
+    """
+    if share > 0.9999:
+        return f">{_SPACE}99.99{_SPACE}%"
+    if share < 0.0001:
+        return f"<{_SPACE}0.01{_SPACE}%"
+    is_near_all = float(f"{100 * share:.{digits - 1}e}") >= 100
+    return f"{rounded(100 * share, 4 if is_near_all else digits)}{_SPACE}%"
 
 
 def number(text: str) -> float:

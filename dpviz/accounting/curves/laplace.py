@@ -13,7 +13,8 @@ from dpviz.accounting.scales import round_up
 
 FloatArray = npt.NDArray[np.float64]
 
-_POINTS = 181
+_EVEN = np.linspace(-1.0, 1.0, 121)
+_AROUND = np.array([0, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12])  # in scales, on both sides of a peak
 _PRIORS = np.linspace(0.0, 1.0, 101)
 
 
@@ -49,7 +50,8 @@ class LaplaceCurves:
     """The two densities and their log ratio over `outputs`; posterior over `priors`.
 
     The person's record moves the true answer from 0 to `claim.change`; `log_ratio` is ln p(with)/p(without).
-    `real_epsilon` is the largest absolute log ratio over all outputs, exactly.
+    Outputs run from -`reach` to `reach`; `is_in_view` says whether the output looked at is among them. `real_epsilon`
+    is the largest absolute log ratio over all outputs, exactly.
     """
 
     claim: LaplaceClaim
@@ -60,6 +62,7 @@ class LaplaceCurves:
     density_with: FloatArray
     log_ratio: FloatArray
     log_ratio_here: float
+    is_in_view: bool
     densities_here: tuple[float, float]
     real_epsilon: float
     priors: FloatArray
@@ -78,9 +81,8 @@ def laplace_curves(claim: LaplaceClaim) -> LaplaceCurves:
     (7.39, 2.0)
     """
     scale = calibrate_laplace(claim.epsilon, sensitivity=claim.sensitivity)
-    reach = round_up(max(4 * scale, claim.change, abs(claim.output)))
-    corners = [0.0, claim.change]
-    outputs = np.union1d(np.linspace(-reach, reach, _POINTS), corners)
+    reach = round_up(max(5 * scale, 1.4 * claim.change))
+    outputs = _outputs(claim, scale, reach)
     ends = {"location": claim.change, "other": 0.0, "scale": scale}
     here = laplace_log_ratio(claim.output, **ends)
     return LaplaceCurves(
@@ -92,6 +94,7 @@ def laplace_curves(claim: LaplaceClaim) -> LaplaceCurves:
         density_with=laplace_density(outputs, location=claim.change, scale=scale),
         log_ratio=laplace_log_ratio(outputs, **ends),
         log_ratio_here=here,
+        is_in_view=abs(claim.output) <= reach,
         densities_here=(
             laplace_density(claim.output, location=0.0, scale=scale),
             laplace_density(claim.output, location=claim.change, scale=scale),
@@ -102,6 +105,13 @@ def laplace_curves(claim: LaplaceClaim) -> LaplaceCurves:
         posterior_low=_posterior(-claim.epsilon),
         posterior_high=_posterior(claim.epsilon),
     )
+
+
+def _outputs(claim: LaplaceClaim, scale: float, reach: float) -> FloatArray:
+    """Return outputs over the axis, denser around the two peaks, always the same number of them."""
+    near = np.concatenate([-_AROUND[:0:-1], _AROUND]) * scale
+    every = np.concatenate([_EVEN * reach, near, claim.change + near])
+    return np.sort(every.clip(-reach, reach))
 
 
 def _posterior(log_ratio: float) -> FloatArray:

@@ -56,9 +56,9 @@ class Attack:
 class TradeoffCurves:
     """The two laws of the evidence, the trade-off curve, and the rates at the threshold.
 
-    `beta` is the least type II error for each type I error `alpha`, exactly; `beta_compared` is the bound that the
-    compared (epsilon, delta) alone would give; `tangent_beta` is the supporting line of `beta` with slope
-    -exp(epsilon), over `tangent_alpha`.
+    `beta` is the least type II error for each type I error `alpha`, exactly; `compared_beta` is what the compared
+    (epsilon, delta) alone allows over `compared_alpha`, a bound where `is_kept`; `tangent_beta` is the supporting line
+    of `beta` with slope -exp(epsilon), over `tangent_alpha`.
     """
 
     attack: Attack
@@ -77,6 +77,11 @@ class TradeoffCurves:
     delta_here: float
     tpr_at: dict[float, float]
     advantage: float
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the releases keep the compared (epsilon, delta), so that its line bounds their curve."""
+        return self.delta_here <= self.attack.delta
 
 
 def tradeoff_curves(attack: Attack) -> TradeoffCurves:
