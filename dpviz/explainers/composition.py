@@ -17,7 +17,7 @@ from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, log_integer_slider, log_slider
 from dpviz.explainers._sentences import right_guesses
 from dpviz.figures import FigureFunction, history_figure, ladder_figure, order_figure
-from dpviz.locale.numbers import rounded, rounded_up
+from dpviz.locale.numbers import given, rounded, rounded_up
 
 
 class Composition(Explainer[ReleaseHistory, CompositionCurves]):
@@ -44,7 +44,7 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
     def words(self, params: ReleaseHistory, result: CompositionCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences."""
         return {
-            "count": rounded(params.count, 7),
+            "count": given(params.count),
             "right": right_guesses(result.mu),
             "mu": rounded(result.mu, 4),
             "exact": rounded(result.ladder["exact"], 7),
@@ -54,11 +54,11 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "advanced": rounded_up(result.ladder["advanced"]),
             "releases": self.text("composition.one_release")
             if params.count == 1
-            else self.text("composition.releases", count=rounded(params.count, 7)),
+            else self.text("composition.releases", count=given(params.count)),
             "order": rounded(result.best_order, 4),
-            "delta": rounded(params.delta),
-            "sigma": rounded(params.sigma, 6),
-            "sensitivity": rounded(params.sensitivity, 6),
+            "delta": given(params.delta),
+            "sigma": given(params.sigma),
+            "sensitivity": given(params.sensitivity),
         }
 
     def checks(self, params: ReleaseHistory, result: CompositionCurves) -> Iterable[Check]:

@@ -12,7 +12,7 @@ from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_slider
 from dpviz.figures import FigureFunction, density_figure, odds_figure, ratio_figure
-from dpviz.locale.numbers import exponential, percent, rounded, rounded_up
+from dpviz.locale.numbers import exponential, given, percent, rounded, rounded_up
 
 
 class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
@@ -39,10 +39,10 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
     def words(self, params: LaplaceClaim, result: LaplaceCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences, and the half that depends on whether the claim holds."""
         claimed = {
-            "epsilon": rounded(params.epsilon, 6),
+            "epsilon": given(params.epsilon),
             "most": rounded_up(math.exp(params.epsilon), 4),
-            "sensitivity": rounded(params.sensitivity, 6),
-            "change": rounded(params.change, 6),
+            "sensitivity": given(params.sensitivity),
+            "change": given(params.change),
         }
         real = {"real": rounded(result.real_epsilon, 6), "real_most": exponential(result.real_epsilon, 4)}
         key = "kept" if params.is_kept else "broken"
@@ -53,7 +53,7 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             "sight": self._sight(result.log_ratio_here),
             "ratio": exponential(abs(result.log_ratio_here)),
             "log_ratio": rounded(result.log_ratio_here, 4),
-            "output": rounded(params.output, 4),
+            "output": given(params.output),
             "scale": rounded(result.scale, 4),
             "variance": rounded(2 * result.scale**2, 4),
             "verdict": self.text(f"laplace.verdict_{key}", **claimed, **real),

@@ -13,7 +13,7 @@ from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_integer_slider, log_slider
 from dpviz.figures import FigureFunction, bells_figure, curve_figure, people_figure, rates_figure
 from dpviz.figures.tradeoff import PEOPLE_EACH
-from dpviz.locale.numbers import inside, percent, rounded
+from dpviz.locale.numbers import given, inside, percent, rounded
 
 
 class Tradeoff(Explainer[Attack, TradeoffCurves]):
@@ -43,14 +43,14 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
     def words(self, params: Attack, result: TradeoffCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences, and whether the releases keep the compared guarantee."""
         compared = {
-            "epsilon": rounded(params.epsilon, 6),
-            "delta": rounded(params.delta),
+            "epsilon": given(params.epsilon),
+            "delta": given(params.delta),
             "delta_here": inside(result.delta_here, 4),
         }
         return {
-            "count": rounded(params.count, 7),
-            "sigma": rounded(params.sigma, 6),
-            "sensitivity": rounded(params.sensitivity, 6),
+            "count": given(params.count),
+            "sigma": given(params.sigma),
+            "sensitivity": given(params.sensitivity),
             "accused": rounded(PEOPLE_EACH * result.alpha_here),
             "missed": rounded(PEOPLE_EACH * result.beta_here),
             "each": str(PEOPLE_EACH),
@@ -61,7 +61,7 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "tpr_low": percent(result.tpr_at[0.01]),
             "tpr": percent(result.tpr_at[0.05]),
             **compared,
-            "threshold": rounded(params.threshold, 6),
+            "threshold": given(params.threshold),
             "verdict": self.text(f"tradeoff.verdict_{'kept' if result.is_kept else 'broken'}", **compared),
         }
 

@@ -8,7 +8,7 @@ from dpviz.accounting.curves.averaging import DOTS, AveragingCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import rounded, rounded_up
+from dpviz.locale.numbers import given, rounded, rounded_up
 
 _GOLDEN = (5**0.5 - 1) / 2
 _SPREAD_DECADES = 3
@@ -49,7 +49,7 @@ def means_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 f"averaging.title.means_{answer.noise}",
-                repeats=rounded(answer.repeats, 7),
+                repeats=given(answer.repeats),
                 inside=str(int(np.sum(np.abs(curves.means) <= spread))),
                 spread=rounded(spread),
             ),
@@ -84,7 +84,7 @@ def spread_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
             ),
         ],
         "layout": style.layout(
-            title=text(f"averaging.title.spread_{answer.noise}", sigma=rounded(answer.sigma)),
+            title=text(f"averaging.title.spread_{answer.noise}", sigma=given(answer.sigma)),
             x=style.axis(text("axis.repeats"), low=1, high=_MOST_REPEATS, is_log=True),
             y=style.axis(text("axis.spread"), low=top / 10 ** (_SPREAD_DECADES + 0.7), high=top, is_log=True),
         ),
@@ -136,8 +136,8 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 f"averaging.title.price_{answer.noise if exact > 0 else 'zero'}",
-                repeats=rounded(answer.repeats, 7),
-                delta=rounded(answer.delta),
+                repeats=given(answer.repeats),
+                delta=given(answer.delta),
                 exact=rounded(exact, 4),
                 bound=rounded_up(bound, 4),
             ),

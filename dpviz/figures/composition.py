@@ -8,7 +8,7 @@ from dpviz.accounting.curves.composition import CompositionCurves
 from dpviz.accounting.scales import round_down, round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import rounded, rounded_up
+from dpviz.locale.numbers import given, rounded, rounded_up
 
 _LEAST, _MOST = 1e-2, 1e3
 
@@ -23,7 +23,7 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
         style.line(
             curves.counts,
             style.positive(values),
-            name=text("composition.family", sigma=rounded(sigma)),
+            name=text("composition.family", sigma=given(sigma)),
             color="#b9b9bf",
             width=1.5,
         )
@@ -66,7 +66,7 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
             ),
             style.labels(
                 *_below(curves, 0.5 * top),
-                [text("composition.family", sigma=rounded(sigma)) for sigma in curves.family],
+                [text("composition.family", sigma=given(sigma)) for sigma in curves.family],
                 color=style.QUIET,
                 position="top left",
                 textfont={"color": style.QUIET, "size": 11},
@@ -130,7 +130,7 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
             ),
         ],
         "layout": style.layout(
-            title=text("composition.title.ladder", exact=rounded(exact, 4), delta=rounded(curves.history.delta)),
+            title=text("composition.title.ladder", exact=rounded(exact, 4), delta=given(curves.history.delta)),
             x=style.axis(text("axis.epsilon"), low=low, high=high, is_log=True),
             y=style.row_axis([text(f"composition.accountant.{name}") for name in curves.ladder]),
             hovermode=False,
@@ -206,7 +206,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
 def _history_title(curves: CompositionCurves, text: Catalogue) -> str:
     """Return the takeaway: both prices at this delta, with digits enough to tell them apart."""
     exact, bound = curves.ladder["exact"], curves.ladder["rdp"]
-    said = {"count": rounded(curves.history.count, 7), "delta": rounded(curves.history.delta)}
+    said = {"count": given(curves.history.count), "delta": given(curves.history.delta)}
     number = "one" if curves.history.count == 1 else "many"
     if exact == 0:
         return text("composition.title.history_zero", bound=rounded_up(bound, 4), **said)
@@ -222,7 +222,7 @@ def _history_title(curves: CompositionCurves, text: Catalogue) -> str:
 
 
 def _ladder_label(value: float, is_beyond: bool, is_bound: bool) -> str:
-    label = rounded_up(value) if is_bound else rounded(value)
+    label = rounded_up(value, 4) if is_bound else rounded(value, 4)
     return f"{label} →" if is_beyond else label
 
 

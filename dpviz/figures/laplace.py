@@ -10,7 +10,7 @@ from dpviz.accounting.curves.laplace import LaplaceCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import exponential, percent, rounded
+from dpviz.locale.numbers import exponential, given, percent, rounded
 
 
 @style.FigureFunction
@@ -66,7 +66,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             style.labels(
                 [math.copysign(curves.reach, claim.output)],
                 [0.5 * top],
-                ["" if curves.is_in_view else text("laplace.beyond_label", output=rounded(claim.output, 6))],
+                ["" if curves.is_in_view else text("laplace.beyond_label", output=given(claim.output))],
                 color=style.QUIET,
                 position="middle left" if claim.output > 0 else "middle right",
             ),
@@ -117,8 +117,8 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 [-curves.reach, curves.reach],
                 [claim.epsilon, -claim.epsilon],
                 [
-                    text("laplace.guide_label", epsilon=f"+{rounded(claim.epsilon)}"),
-                    text("laplace.guide_label", epsilon=f"−{rounded(claim.epsilon)}"),
+                    text("laplace.guide_label", epsilon=f"+{given(claim.epsilon)}"),
+                    text("laplace.guide_label", epsilon=f"−{given(claim.epsilon)}"),
                 ],
                 color=style.BOUND,
                 position=["top right", "bottom left"],
@@ -127,7 +127,7 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 f"laplace.title.ratio_{key}",
-                epsilon=rounded(claim.epsilon, 6),
+                epsilon=given(claim.epsilon),
                 real=rounded(curves.real_epsilon, 6),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),

@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.accounting.curves.tradeoff import EVIDENCE, TradeoffCurves
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import percent, rounded
+from dpviz.locale.numbers import given, percent, rounded
 
 PEOPLE_EACH = 500
 _BELL_TOP = 0.5
@@ -97,8 +97,8 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                     text("tradeoff.curve_label"),
                     text(
                         f"tradeoff.compared_{'kept' if curves.is_kept else 'broken'}_label",
-                        epsilon=rounded(attack.epsilon),
-                        delta=rounded(attack.delta),
+                        epsilon=given(attack.epsilon),
+                        delta=given(attack.delta),
                     ),
                 ],
                 color=style.QUIET,

@@ -52,6 +52,18 @@ def rounded(value: float, digits: int = 3) -> str:
     return (raised if short == "1" else f"{short} × {raised}").replace("-", "−")
 
 
+def given(value: float) -> str:
+    """Return a value that a reader set, with all its digits, for prose.
+
+    Examples
+    --------
+    >>> given(2.9), given(16.0), given(1e-6), given(1440), given(0.125)
+    ('2.9', '16', '10⁻⁶', '1,440', '0.125')
+    """
+    digits = repr(float(value)).partition("e")[0].replace(".", "").strip("-0")
+    return rounded(value, max(len(digits), 1))
+
+
 def rounded_up(value: float, digits: int = 3) -> str:
     """Return an upper bound to `digits` significant digits, never below `value`.
 

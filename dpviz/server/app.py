@@ -32,6 +32,10 @@ log = logging.getLogger("dpviz.server")
 
 LARGEST_REQUEST = 64 * 1024
 LARGEST_MESSAGE = 1024 * 1024
+BODY_TIMEOUT = 30
+IDLE_TIMEOUT = 120
+"""Seconds that a connection may take over a request's body, and stay open between two requests."""
+
 CELL_TIMEOUT = 60
 """Seconds that one cell of a page may take before the page says that it could not be computed."""
 
@@ -123,7 +127,9 @@ class Gallery(Voila):  # type: ignore[misc]
         self.folder = NotebookFolder(self.settings.notebooks)
         self.app = Application(**{**self.init_settings(), **self._limits()})
         self.app.add_handlers(".*$", self.init_handlers())
-        server = HTTPServer(self.app, max_body_size=LARGEST_REQUEST, xheaders=False)
+        server = HTTPServer(
+            self.app, max_body_size=LARGEST_REQUEST, body_timeout=BODY_TIMEOUT, idle_connection_timeout=IDLE_TIMEOUT
+        )
         server.add_sockets(sockets)
         culling = PeriodicCallback(self.pages.end_abandoned, 1000 * self.settings.cull_interval)
         culling.start()
