@@ -86,6 +86,8 @@ def run(options: argparse.Namespace) -> int:
         serve(settings, announce=lambda address: print(f"Gallery at {address}", flush=True))
     except ModuleNotFoundError as fault:
         return _refuse_without(fault)
+    except KeyboardInterrupt:  # before the server had taken the signal over
+        return 0
     except (OSError, UnicodeError) as fault:
         return _refuse(_why_not(fault, settings.ip, settings.port))
     return 0

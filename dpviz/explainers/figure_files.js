@@ -1,6 +1,7 @@
 // What is drawn, as a table and as files; joined to live_figure.js.
 
 const TABLE_ROWS = 25;
+const SHORT_TABLE = 3; // rows
 const EXPORT_SIZE = { width: 900, height: 600 };
 const WRAP_AT = 84; // characters a line in an exported title
 
@@ -8,22 +9,47 @@ function isEqual(left, right) {
   return left.length === right.length && left.every((value, index) => Object.is(value, right[index]));
 }
 
-// The named traces, those over the same x together: [{heading, columns: [{name, values}]}].
-function tables({ data, layout }) {
+function axisOf(layout, trace, side) {
+  return layout[`${side}axis${(trace[`${side}axis`] ?? side).slice(1)}`] ?? {};
+}
+
+// What is drawn on an axis of named rows is the row's name.
+function named(values, axis) {
+  if (!axis.ticktext) return values;
+  return Array.from(values, (value) => axis.ticktext[axis.tickvals.indexOf(value)] ?? value);
+}
+
+// The named traces, as {name, heads: [x, y], x, y}.
+function curves({ data, layout }) {
+  const drawn = data.filter((trace) => trace.name && trace.x && trace.visible !== false);
+  return drawn.map((trace) => {
+    const axes = ["x", "y"].map((side) => axisOf(layout, trace, side));
+    const heads = axes.map((axis, at) => axis.title?.text || "xy"[at]);
+    return { name: trace.name, heads, x: named(trace.x, axes[0]), y: named(trace.y, axes[1]) };
+  });
+}
+
+// Curves over the same x stand side by side: [{x, columns: [{name, values}]}].
+function tables(spec) {
   const groups = [];
-  for (const trace of data) {
-    if (!trace.name || !trace.x || trace.visible === false) continue;
-    const axis = layout[`xaxis${(trace.xaxis ?? "x").slice(1)}`];
-    const heading = axis?.title?.text ?? "x";
-    let group = groups.find((each) => each.heading === heading && isEqual(each.x, trace.x));
-    if (!group) groups.push((group = { heading, x: trace.x, columns: [{ name: heading, values: trace.x }] }));
-    group.columns.push({ name: trace.name, values: trace.y });
+  for (const { name, heads, x, y } of curves(spec)) {
+    let group = groups.find((each) => isEqual(each.x, x));
+    if (!group) groups.push((group = { x, columns: [{ name: heads[0], values: x }] }));
+    group.columns.push({ name, values: y });
   }
   return groups;
 }
 
-function evenly(length) {
-  const rows = Math.min(length, TABLE_ROWS);
+// How many rows each table may show, all together at most TABLE_ROWS; the short ones are whole.
+function rowsOf(groups) {
+  const lengths = groups.map(({ x }) => x.length);
+  const isShort = (length) => length <= SHORT_TABLE;
+  const left = TABLE_ROWS - lengths.filter(isShort).reduce((sum, length) => sum + length, 0);
+  const long = lengths.filter((length) => !isShort(length)).length;
+  return lengths.map((length) => (isShort(length) ? length : Math.min(length, Math.max(Math.floor(left / long), 2))));
+}
+
+function evenly(length, rows) {
   return Array.from({ length: rows }, (_, row) => (rows > 1 ? Math.round((row * (length - 1)) / (rows - 1)) : 0));
 }
 
@@ -36,7 +62,9 @@ function shown(value) {
 }
 
 function fillTable(node, spec, words) {
-  const parts = tables(spec).map(({ columns }) => {
+  const groups = tables(spec);
+  const rows = rowsOf(groups);
+  const parts = groups.map(({ x, columns }, group) => {
     const table = element("table");
     const head = element("tr");
     for (const { name } of columns) {
@@ -46,7 +74,7 @@ function fillTable(node, spec, words) {
     }
     table.createTHead().append(head);
     const body = table.createTBody();
-    for (const index of evenly(columns[0].values.length)) {
+    for (const index of evenly(x.length, rows[group])) {
       const row = body.insertRow();
       for (const { values } of columns) row.insertCell().textContent = shown(values[index]);
     }
@@ -63,14 +91,12 @@ function quoted(value) {
 function csv(spec) {
   const meta = spec.layout.meta ?? {};
   const lines = [spec.layout.title?.text ?? "", ...(meta.receipt ?? [])].map((line) => `# ${line}`);
-  for (const { columns } of tables(spec)) {
-    lines.push(columns.map(({ name }) => quoted(name)).join(","));
-    for (let row = 0; row < columns[0].values.length; row += 1) {
-      lines.push(columns.map(({ values }) => quoted(values[row])).join(","));
-    }
-    lines.push("");
+  const drawn = curves(spec);
+  lines.push(["curve", ...(drawn[0]?.heads ?? ["x", "y"])].map(quoted).join(","));
+  for (const { name, x, y } of drawn) {
+    for (let at = 0; at < x.length; at += 1) lines.push([name, x[at], y[at]].map(quoted).join(","));
   }
-  return `${lines.join("\n").trimEnd()}\n`;
+  return `${lines.join("\n")}\n`;
 }
 
 function fileName(spec, ending) {

@@ -1,9 +1,9 @@
 """The server: Voilà's app with a short list of addresses, told by one settings object."""
 
 import asyncio
-import contextlib
 import logging
 import os
+import re
 import shutil
 import signal
 import socket
@@ -134,7 +134,7 @@ class Gallery(Voila):  # type: ignore[misc]
         culling = PeriodicCallback(self.pages.end_abandoned, 1000 * self.settings.cull_interval)
         culling.start()
         packing = asyncio.create_task(asyncio.to_thread(self.assets.pack))
-        warming = asyncio.create_task(self.pages.keep_warm(self.folder.names()))
+        self.pages.keep_warm(self.folder.names())
         if announce:
             announce(self.display_address)
         if self.settings.open_browser:
@@ -142,10 +142,7 @@ class Gallery(Voila):  # type: ignore[misc]
         await stop.wait()
         await packing
         culling.stop()
-        warming.cancel()
         server.stop()
-        with contextlib.suppress(asyncio.CancelledError):
-            await warming
         await self.pages.close()
 
     @property
@@ -176,7 +173,7 @@ class Gallery(Voila):  # type: ignore[misc]
 
     def init_handlers(self) -> list[tuple[Any, ...]]:
         """Return all addresses that are answered."""
-        base = self.settings.base_url
+        base = re.escape(self.settings.base_url)
         notebooks = frozenset(self.folder.names())
         pages = {"pages": self.pages}
         return [

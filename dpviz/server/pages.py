@@ -132,7 +132,11 @@ class Pages:
             if self._seconds_alone(page) > self._idle:
                 self.end(page.kernel_id)
 
-    async def keep_warm(self, notebooks: list[str]) -> None:
+    def keep_warm(self, notebooks: list[str]) -> None:
+        """Keep pages of the notebooks ready from now on, as many of each as was asked for."""
+        self._do(self._keep_warm(notebooks), self._writing)
+
+    async def _keep_warm(self, notebooks: list[str]) -> None:
         """Keep pages of the notebooks ready, one after the other, never while a reader's is written.
 
         A notebook whose page failed is left alone from then on: its readers are told.
@@ -204,7 +208,7 @@ class Pages:
     async def close(self) -> None:
         """Let nobody in, stop writing, and end every kernel, those that are just starting as well."""
         self._is_closed = True
-        for task in self._writing:
+        for task in list(self._writing):
             task.cancel()
         await asyncio.gather(*self._writing, return_exceptions=True)
         await asyncio.gather(*self._starting_or_ending, return_exceptions=True)

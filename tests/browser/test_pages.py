@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from dpviz.accounting.curves.composition import ReleaseHistory, composition_curves
 from dpviz.explainers import find_explainers
-from dpviz.locale.numbers import rounded
+from dpviz.locale.numbers import given, rounded
 
 PAGES = sorted(find_explainers())
 
@@ -209,7 +209,7 @@ def test_the_threshold_can_be_dragged_in_the_figure(visit):
     visit.settle()
     after = control(page, "threshold").locator(".dpviz-box").input_value()
     assert float(after) > float(before)
-    assert f"t = {rounded(float(after), 6)}".replace("-", "−") in page.locator(".dpviz-technical").inner_text()
+    assert f"t = {given(float(after))}" in page.locator(".dpviz-technical").inner_text()
 
 
 def test_the_readers_zoom_stays_while_values_move(visit):
@@ -297,8 +297,20 @@ def test_csv_holds_what_is_drawn_and_says_what_it_assumes(visit):
     assert any("Assumes" in line for line in head)
     assert any("dpviz 0." in line for line in head)
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    exact = {int(row["number of fresh releases, k"]): row["exact ε"] for row in rows}
+    exact = {
+        int(row["number of fresh releases, k"]): row["ε at this δ (nats)"] for row in rows if row["curve"] == "exact ε"
+    }
+    assert len(exact) > 100
     assert float(exact[10]) == pytest.approx(1.7429643619801375, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_table_has_at_most_25_rows(visit, name):
+    page = visit.open(name)
+    for figure in page.locator(".dpviz-figure").all():
+        figure.get_by_role("button", name="Table", exact=True).click()
+        assert 2 <= figure.locator("tbody tr").count() <= 25
+        assert figure.locator("th").first.inner_text() != ""
 
 
 def test_table_is_the_twin_of_the_figure(visit):
