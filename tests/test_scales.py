@@ -14,6 +14,7 @@ POSITIVE = st.floats(1e-300, 1e300)
 @given(POSITIVE)
 def test_round_numbers_enclose_closely(value):
     assert value / 2 < round_down(value) <= value <= round_up(value) < 2 * value
+    assert value / 2.6 < round_down(value, coarse=True) <= value <= round_up(value, coarse=True) < 2.6 * value
 
 
 @given(POSITIVE)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-_STEPS = (1, 1.5, 2, 3, 5, 7)
+_FINE = (1, 1.5, 2, 3, 5, 7)
+_COARSE = (1, 2, 5)
 
 
-def round_up(value: float) -> float:
-    """Return the least of 1, 1.5, 2, 3, 5, 7 times a power of ten that is at least `value`.
+def round_up(value: float, *, coarse: bool = False) -> float:
+    """Return the least of 1, 1.5, 2, 3, 5, 7 (coarse: of 1, 2, 5) times a power of ten that is at least `value`.
 
     Raises
     ------
@@ -22,11 +23,11 @@ def round_up(value: float) -> float:
     """
     _check(value)
     power = math.floor(math.log10(value))
-    return next(step for step in _grid(power) if step >= value)
+    return next(step for step in _grid(power, coarse) if step >= value)
 
 
-def round_down(value: float) -> float:
-    """Return the greatest of 1, 1.5, 2, 3, 5, 7 times a power of ten that is at most `value`.
+def round_down(value: float, *, coarse: bool = False) -> float:
+    """Return the greatest of 1, 1.5, 2, 3, 5, 7 (coarse: of 1, 2, 5) times a power of ten that is at most `value`.
 
     Examples
     --------
@@ -35,11 +36,12 @@ def round_down(value: float) -> float:
     """
     _check(value)
     power = math.floor(math.log10(value))
-    return next(step for step in reversed(_grid(power)) if step <= value)
+    return next(step for step in reversed(_grid(power, coarse)) if step <= value)
 
 
-def _grid(power: int) -> tuple[float, ...]:
-    return tuple(float(f"{step}e{near}") for near in (power - 1, power, power + 1) for step in _STEPS)
+def _grid(power: int, coarse: bool) -> tuple[float, ...]:
+    steps = _COARSE if coarse else _FINE
+    return tuple(float(f"{step}e{near}") for near in (power - 1, power, power + 1) for step in steps)
 
 
 def _check(value: float) -> None:

@@ -58,12 +58,13 @@ class Page(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 
 @dataclass(frozen=True)
 class Picture(Generic[P, R]):
-    """One state of a page: the settings, what they mean, what follows, and how it is drawn."""
+    """One state of a page: the settings, what they mean, what follows, how it is drawn and said."""
 
     settings: Settings
     params: P
     result: R
     specs: Mapping[str, Mapping[str, Any]]
+    words: Mapping[str, str]
 
 
 class Explainer(ABC, Generic[P, R]):
@@ -114,7 +115,7 @@ class Explainer(ABC, Generic[P, R]):
             name: self._captioned(name, figure.spec(result, self.text), settings, words)
             for name, figure in self.figures.items()
         }
-        return Picture(settings, params, result, specs)
+        return Picture(settings, params, result, specs, words)
 
     def show(self) -> Page:
         """Return the page as a widget: the last line of its notebook's first cell."""
@@ -202,8 +203,7 @@ class Explainer(ABC, Generic[P, R]):
     # What it says ------------------------------------------------------------------------------------
 
     def _reply(self, count: int, **more: Any) -> Reply:
-        picture = self._picture
-        words = self.words(picture.params, picture.result)
+        picture, words = self._picture, self._picture.words
         return Reply(
             count=count,
             texts=to_texts(self._controls, picture.settings),

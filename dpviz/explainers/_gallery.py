@@ -53,9 +53,8 @@ class GalleryCheck:
 def _card(page: Explainer[Any, Any]) -> str:
     """Return a page's card as HTML: picture, title, goal, what it shows, minutes."""
     picture, text = page.current, page.text
-    words = page.words(picture.params, picture.result)
     parts = {part: text(f"gallery.{page.name}.{part}") for part in ("title", "goal")}
-    caption = text(f"gallery.{page.name}.caption", **words)
+    caption = text(f"gallery.{page.name}.caption", **picture.words)
     minutes = text("gallery.minutes", minutes=text(f"gallery.{page.name}.minutes"))
     cover = next(iter(picture.specs.values()))
     return (

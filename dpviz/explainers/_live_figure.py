@@ -106,5 +106,5 @@ def encode(value: Any, buffers: list[memoryview]) -> Any:
 
 def _same(old: Any, new: Any) -> bool:
     if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
-        return old.shape == new.shape and np.array_equal(old, new, equal_nan=True)
+        return old.shape == new.shape and old.dtype == new.dtype and old.tobytes() == new.tobytes()
     return type(old) is type(new) and bool(old == new)

@@ -38,6 +38,8 @@ function places(plot, { x, y }) {
   return Array.from(x, (value, at) => [xaxis.d2p(value), yaxis.d2p(y[at])]);
 }
 
+const short = (pixels) => String(Math.round(pixels * 100) / 100);
+const place = ([x, y]) => `${short(x)},${short(y)}`;
 const isPlaced = ([x, y]) => Number.isFinite(x) && Number.isFinite(y);
 
 // plotly.js hides a dot or label outside the axes where the trace is not clipped.
@@ -51,7 +53,7 @@ function linePath(points) {
   let isOpen = false;
   for (const point of points) {
     const isHere = isPlaced(point);
-    if (isHere) path += `${isOpen ? "L" : "M"}${point[0].toFixed(2)},${point[1].toFixed(2)}`;
+    if (isHere) path += `${isOpen ? "L" : "M"}${place(point)}`;
     isOpen = isHere;
   }
   return path || "M0,0";
@@ -59,7 +61,7 @@ function linePath(points) {
 
 function closedPath(points) {
   const placed = points.filter(isPlaced);
-  return placed.length ? `M${placed.map(([x, y]) => `${x.toFixed(2)},${y.toFixed(2)}`).join("L")}Z` : "M0,0Z";
+  return placed.length ? `M${placed.map(place).join("L")}Z` : "M0,0Z";
 }
 
 function scatterMoves(plot, spec, index) {
@@ -82,7 +84,7 @@ function scatterMoves(plot, spec, index) {
     const seen = points.map((point, at) => [point, trace.text?.[at]]).filter(([point]) => isPlaced(point));
     if (nodes.length !== seen.length) return undefined;
     seen.forEach(([[x, y], text], at) => {
-      moves.push([nodes[at], "transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`]);
+      moves.push([nodes[at], "transform", `translate(${place([x, y])})`]);
       if (trace.cliponaxis === false) moves.push([nodes[at], "display", isInside(plot, x, y) ? null : "none"]);
       if (kind === "textpoint") moves.push([nodes[at].querySelector("text"), "text", text]);
     });
@@ -115,7 +117,7 @@ function barMoves(plot, spec, index) {
     const [, , top, bottom] = BAR.exec(node.getAttribute("d")) ?? [];
     if (top === undefined) return undefined;
     const start = before.reduce((sum, bar) => sum + spec.data[bar].x[at], 0);
-    const [from, to] = [start, start + spec.data[index].x[at]].map((value) => xaxis.d2p(value).toFixed(2));
+    const [from, to] = [start, start + spec.data[index].x[at]].map((value) => short(xaxis.d2p(value)));
     moves.push([node, "d", `M${from},${top}V${bottom}H${to}V${top}Z`]);
   }
   return moves;

@@ -2,12 +2,11 @@
 //
 // plotly.js draws a figure anew for any change, which takes it longer than a step of a slider may last. So where only
 // the arrays and texts of drawn traces changed, the drawn nodes are moved instead (figure_moves.js), and plotly.js
-// draws once more when the reader pauses.
+// draws once more when the reader points at the figure: only then does it matter what it knows.
 
 const CONFIG = { displayModeBar: false, doubleClick: "reset", responsive: false, showTips: false };
 const FRAME = 12; // ms; two draws closer than this share one animation frame
 const LONGEST_WAIT = 1500; // ms
-const SETTLE = 400; // ms without a move after which plotly.js draws once more what was moved by hand
 
 export default () => {
   let spec; // the figure as it stands
@@ -148,7 +147,7 @@ function makeView(el, current, words) {
   let number;
   let lastDraw = 0;
   let waiting = 0;
-  let settling = 0;
+  let isMoved = false; // by hand, so that plotly.js does not know
   let hovered;
   let resizer;
 
@@ -164,8 +163,8 @@ function makeView(el, current, words) {
 
   function drawNow() {
     cancelAnimationFrame(waiting);
-    clearTimeout(settling);
-    waiting = settling = 0;
+    waiting = 0;
+    isMoved = false;
     drawAround();
     const { data, layout } = current();
     const { title, meta, ...rest } = layout;
@@ -175,17 +174,11 @@ function makeView(el, current, words) {
     lastDraw = performance.now();
   }
 
-  function settleLater() {
-    clearTimeout(settling);
-    const idle = globalThis.requestIdleCallback ?? ((action) => setTimeout(action, 0));
-    settling = setTimeout(() => idle(() => settling && drawNow()), SETTLE);
-  }
-
   function draw(paths) {
     if (!Plotly || waiting) return;
     if (paths && !hovered && moveDrawn(plot, current(), paths)) {
       drawAround();
-      settleLater();
+      isMoved = true;
     } else if (performance.now() - lastDraw > FRAME) {
       drawNow();
     } else {
@@ -207,6 +200,7 @@ function makeView(el, current, words) {
     });
     resizer.observe(plot);
     if (current().layout.meta?.drag) dragControl(plot, () => current().layout.meta.drag);
+    else for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, () => isMoved && drawNow(), true);
   }
 
   const button = (kind, action) => {
@@ -235,7 +229,6 @@ function makeView(el, current, words) {
     end() {
       resizer?.disconnect();
       cancelAnimationFrame(waiting);
-      clearTimeout(settling);
       if (Plotly) Plotly.purge(plot);
     },
   };

@@ -70,7 +70,7 @@ def line(
         "x": x,
         "y": y,
         "name": name,
-        "line": {"color": color, "width": width, "dash": "dash" if is_bound else "solid"},
+        "line": {"color": color, "width": width, "dash": "dash" if is_bound else "solid", "simplify": False},
         "hovertemplate": f"{hover}<extra></extra>" if hover else None,
         "hoverinfo": None if hover else "skip",
         "connectgaps": False,

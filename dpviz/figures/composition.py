@@ -88,7 +88,7 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     bounds, exact = values[:-1], float(values[-1])
     floor = exact if exact > 0 else float(values[values > 0].min())
     useful = np.minimum(values, 3 * max(curves.ladder["basic"], curves.ladder["rdp"]))
-    low, high = round_down(0.9 * floor), round_up(1.2 * float(useful.max()))
+    low, high = round_down(0.9 * floor, coarse=True), round_up(1.2 * float(useful.max()), coarse=True)
     rows = np.arange(float(len(values)))
     start = exact if exact > 0 else low
     gap = np.nan
@@ -145,7 +145,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     improved, improved_order = curves.ladder["improved"], curves.improved_order
     grid_at = int(np.argmin(curves.by_integer_order))
     grid_order, grid_best = curves.integer_orders[grid_at], curves.by_integer_order[grid_at]
-    low = round_down(0.55 * max(improved, best / 8))
+    low = round_down(0.55 * max(improved, best / 8), coarse=True)
     hover = text.template("composition.hover.order")
     return {
         "data": [
@@ -198,7 +198,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 grid=rounded_up(grid_best, 4),
             ),
             x=style.axis(text("axis.order"), low=1, high=512, is_log=True),
-            y=style.axis(text("axis.epsilon"), low=low, high=20 * low, is_log=True),
+            y=style.axis(text("axis.epsilon"), low=low, high=30 * low, is_log=True),
         ),
     }
 

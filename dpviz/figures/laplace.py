@@ -18,7 +18,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
     """Return the density of the output without and with the person, and where the output looked at falls."""
     claim = curves.claim
     peak = 1 / (2 * curves.scale)
-    top = round_up(1.15 * peak)
+    top = round_up(1.05 * peak)
     without, with_person = curves.densities_here
     hover = text.template("laplace.hover.density")
     return {

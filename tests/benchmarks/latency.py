@@ -172,8 +172,14 @@ def first_plot(browser, url: str, page_name: str) -> tuple[float, float]:
 
 
 def _kernels() -> dict[int, psutil.Process]:
-    found = psutil.Process().children(recursive=True)
-    return {p.pid: p for p in found if p.is_running() and "ipykernel_launcher" in " ".join(p.cmdline())}
+    return {p.pid: p for p in psutil.Process().children(recursive=True) if "ipykernel_launcher" in _command(p)}
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:  # it has just ended
+        return ""
 
 
 def burst(url: str, count: int) -> list[int]:

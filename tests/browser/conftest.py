@@ -88,12 +88,16 @@ class Visit:
         )
 
     def settle(self):
-        """Wait until the newest request is answered, drawn, and drawn once more by plotly.js."""
+        """Wait until the newest request is answered and drawn, then have plotly.js draw what was moved by hand."""
         self.page.wait_for_function(
             "() => { const { ready, asked = '0', messages } = document.querySelector('.dpviz').dataset;"
             " const plots = [...document.querySelectorAll('.dpviz-plot')].map(plot => plot.dataset);"
             " const drawn = plots.reduce((sum, plot) => sum + Number(plot.drawn), 0);"
-            " return ready === asked && drawn === Number(messages) && plots.every(plot => plot.drawn === plot.settled); }"
+            " return ready === asked && drawn === Number(messages); }"
+        )
+        self.page.evaluate(
+            "() => document.querySelectorAll('.dpviz-plot').forEach(plot => plot.dispatchEvent("
+            "new PointerEvent('pointermove', { clientX: -9, clientY: -9 })))"
         )
 
     def picture(self):

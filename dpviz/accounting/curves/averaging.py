@@ -87,6 +87,8 @@ def averaging_curves(answer: RepeatedAnswer) -> AveragingCurves:
     price = {"sigma": sigma, "sensitivity": sensitivity, "delta": answer.delta}
     repeats = release_counts()
     accesses = repeats if answer.noise == FRESH else np.ones_like(repeats)
+    along = np.append(accesses, answer.accesses)  # the curve's counts, then this setting's own
+    exact, bound = exact_epsilon(count=along, **price), rdp_bound(count=along, **price)
     mus = mus_shown()
     return AveragingCurves(
         answer=answer,
@@ -95,12 +97,12 @@ def averaging_curves(answer: RepeatedAnswer) -> AveragingCurves:
         ),
         spread_here=mean_sigma(sigma=sigma, repeats=answer.repeats, noise=noise),
         mu_here=mean_mu(sigma=sigma, sensitivity=sensitivity, repeats=answer.repeats, noise=noise),
-        exact_here=exact_epsilon(count=answer.accesses, **price),
-        bound_here=rdp_bound(count=answer.accesses, **price),
+        exact_here=float(exact[-1]),
+        bound_here=float(bound[-1]),
         repeats=repeats,
         spread=mean_sigma(sigma=sigma, repeats=repeats, noise=noise),
-        exact=exact_epsilon(count=accesses, **price),
-        bound=rdp_bound(count=accesses, **price),
+        exact=exact[:-1],
+        bound=bound[:-1],
         mus=mus,
         identity=answer.sensitivity / mus,
     )

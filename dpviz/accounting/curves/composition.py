@@ -56,7 +56,7 @@ class CompositionCurves:
 
     `bound` and `exact` run over `counts`, and so do the exact curves of `family`, keyed by sigma. `by_order` and
     `by_order_improved` run over `orders`; `by_integer_order` over `integer_orders`. `ladder` holds epsilon at this
-    history by accountant, loosest kind first: all are upper bounds but the last, which is exact.
+    history by accountant: all are upper bounds but the last, which is exact.
     """
 
     history: ReleaseHistory
@@ -87,23 +87,25 @@ def composition_curves(history: ReleaseHistory) -> CompositionCurves:
     sigma, sensitivity, delta = history.sigma, history.sensitivity, history.delta
     contract = {"sigma": sigma, "sensitivity": sensitivity, "delta": delta}
     here = {"count": history.count, **contract}
+    along = np.append(release_counts(), history.count)  # the curve's counts, then this history's own
+    exact, bound = exact_epsilon(count=along, **contract), rdp_bound(count=along, **contract)
     mu = composed_mu(sigma=sigma, sensitivity=sensitivity, count=history.count)
-    rules = {
-        "basic": basic_bound,
-        "advanced": advanced_bound,
-        "rdp": rdp_bound,
-        "improved": improved_bound,
-        "exact": exact_epsilon,
+    ladder = {
+        "basic": basic_bound(**here),
+        "advanced": advanced_bound(**here),
+        "rdp": float(bound[-1]),
+        "improved": improved_bound(**here),
+        "exact": float(exact[-1]),
     }
     by_order = gaussian_rdp(_ORDERS, mu=mu)
     return CompositionCurves(
         history=history,
         mu=mu,
         counts=release_counts(),
-        bound=rdp_bound(count=release_counts(), **contract),
-        exact=exact_epsilon(count=release_counts(), **contract),
+        bound=bound[:-1],
+        exact=exact[:-1],
         family=_family(sensitivity, delta),
-        ladder={name: rule(**here) for name, rule in rules.items()},
+        ladder=ladder,
         orders=_ORDERS,
         by_order=rdp_to_epsilon(by_order, order=_ORDERS, delta=delta),
         by_order_improved=rdp_to_epsilon_improved(by_order, order=_ORDERS, delta=delta),

@@ -81,7 +81,7 @@ def laplace_curves(claim: LaplaceClaim) -> LaplaceCurves:
     (7.39, 2.0)
     """
     scale = calibrate_laplace(claim.epsilon, sensitivity=claim.sensitivity)
-    reach = round_up(max(5 * scale, 1.4 * claim.change))
+    reach = round_up(max(4.2 * scale, 1.4 * claim.change), coarse=True)
     outputs = _outputs(claim, scale, reach)
     ends = {"location": claim.change, "other": 0.0, "scale": scale}
     here = laplace_log_ratio(claim.output, **ends)
