@@ -49,7 +49,7 @@ NOT_NUMBERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda value: f"{type(value).__name__} {value!r}"[:40])
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=lambda value: type(value).__name__)
 def test_what_is_not_a_real_number_is_a_type_error(value):
     for test in (check.positive, check.finite, check.probability):
         with pytest.raises((TypeError, ValueError)) as caught:
