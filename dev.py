@@ -32,7 +32,7 @@ python3 dev.py lock                            renew constraints.txt and binder/
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 INPUTS = ("pyproject.toml", "constraints.txt", "dpviz/__init__.py")
-WHOLE_SUITE = ("--numprocesses=logical", "--maxprocesses=2", "--dist=loadfile")
+WHOLE_SUITE = ("--numprocesses=logical", "--maxprocesses=2", "--dist=loadgroup")
 CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",))
 TASKS = {
     "texts": ("-m", "babel.messages.frontend", "compile", "--directory", "dpviz/locale", "--domain", "dpviz"),

@@ -24,7 +24,7 @@ import websocket
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
 KERNEL_ID = r'"kernelId": "([0-9a-f-]{36})"'
-PATIENCE = 25.0
+PATIENCE = 90.0
 
 DRIVER = """
 import json, sys

@@ -566,7 +566,7 @@ def small(notebooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         (folder / f"{name}.ipynb").write_bytes((notebooks / f"{name}.ipynb").read_bytes())
     (folder / "broken.ipynb").write_text("{")
     log = tmp_path_factory.mktemp("log") / "small.txt"
-    limits = {"max_kernels": 3, "warm": 1, "cull_idle_timeout": 1, "cull_interval": 1}
+    limits = {"max_kernels": 3, "warm": 1, "cull_idle_timeout": 5, "cull_interval": 1}
     with running_server(folder, log, base_url="/some/prefix/", **limits) as started:
         yield started
 
@@ -574,6 +574,12 @@ def small(notebooks: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def is_warm(server: Server) -> bool:
     """Say whether the three notebooks that can be read are ready, and no other page is open."""
     return server.unread_kernels() == len(server.kernels()) == 3
+
+
+def kernel_ids(server: Server) -> set[str]:
+    """Return the ids of the server's kernels, as their command lines tell."""
+    lines = " ".join(word for kernel in server.kernels() for word in server._command(kernel))
+    return set(re.findall(r"kernel-([0-9a-f-]{36})\.json", lines))
 
 
 def is_quiet(server: Server) -> bool:
@@ -592,9 +598,9 @@ def test_the_prefix_is_kept(small: Server) -> None:
 
 def test_warm_pages_are_quick_never_shared_and_made_anew(small: Server) -> None:
     eventually(lambda: is_warm(small) and is_quiet(small))
-    started = time.monotonic()
+    waiting = kernel_ids(small)
     _, first = small.open_page("slider.ipynb")
-    assert time.monotonic() - started < 0.4
+    assert first in waiting
     _, second = small.open_page("slider.ipynb")
     assert first != second
     eventually(lambda: is_warm(small))
@@ -617,12 +623,14 @@ def test_left_pages_end_and_read_ones_and_warm_ones_do_not(small: Server) -> Non
     eventually(lambda: is_warm(small))
     _, kernel_id = small.open_page("slider.ipynb")
     reading = small.connect(kernel_id)
-    small.open_page("index.ipynb")
-    eventually(lambda: len(small.kernels()) == 5)
+    _, left = small.open_page("index.ipynb")
+    assert left in kernel_ids(small)
+    eventually(lambda: left not in kernel_ids(small))
     eventually(lambda: len(small.kernels()) == 4)
-    idle_until = time.monotonic() + 4
+    idle_until = time.monotonic() + 8
     eventually(lambda: time.monotonic() > idle_until)
     reading.ask_who()
+    assert kernel_id in kernel_ids(small)
     assert len(small.kernels()) == 4
     reading.close()
     eventually(lambda: is_warm(small))
@@ -719,7 +727,8 @@ def test_a_new_reader_takes_the_place_of_the_page_that_was_left_first() -> None:
         await opened.close()
         assert kernels.ended_ids == [second]
 
-    asyncio.run(scene())
+    with ThreadPoolExecutor(1) as aside:  # the browser tests have a loop in this thread
+        aside.submit(asyncio.run, scene()).result()
 
 
 # ------------------------------------------------------------------------------------------- the end

@@ -252,7 +252,7 @@ def test_programs_of_windows(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -
         (["gallery", "--", "--port", "9000"], "app", ["dpviz", "--port", "9000"]),
         (["gallery", "--port", "9000"], "app", ["dpviz", "--port", "9000"]),
         (["test", "-k", "laplace"], "dev", ["pytest", "-k", "laplace"]),
-        (["test"], "dev", ["pytest", "--numprocesses=logical", "--maxprocesses=2", "--dist=loadfile"]),
+        (["test"], "dev", ["pytest", "--numprocesses=logical", "--maxprocesses=2", "--dist=loadgroup"]),
     ],
 )
 def test_what_each_command_runs(

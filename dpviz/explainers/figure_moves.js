@@ -101,7 +101,7 @@ function fillMove(plot, spec, index, points) {
   if (!node) return null;
   if (fill === "tozeroy") {
     const floor = plot._fullLayout.yaxis.d2p(0);
-    return [node, "d", closedPath([[points[0][0], floor], ...points, [points.at(-1)[0], floor]])];
+    return [node, "d", closedPath([[points.at(-1)[0], floor], [points[0][0], floor], ...points])];
   }
   return [node, "d", closedPath([...points, ...places(plot, spec.data[index - 1]).reverse()])];
 }

@@ -200,7 +200,8 @@ function makeView(el, current, words) {
     });
     resizer.observe(plot);
     if (current().layout.meta?.drag) dragControl(plot, () => current().layout.meta.drag);
-    else for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, () => isMoved && drawNow(), true);
+    const catchUp = (event) => isMoved && !plot.hasPointerCapture(event.pointerId) && drawNow();
+    for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, catchUp, true);
   }
 
   const button = (kind, action) => {

@@ -21,6 +21,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 90_000  # ms
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 HERE = Path(__file__).parent
@@ -63,6 +64,7 @@ class Visit:
         self.url = url
         self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True, **options})
         self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
         self.outside = []
         self.errors = []
         host = urlsplit(url).netloc

@@ -10,6 +10,7 @@ import pytest
 from tests.browser.conftest import DESKTOP
 from tests.serving import free_port, serving
 
+PATIENCE = 180_000  # ms; a lab starts slowly on a busy machine
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
@@ -34,13 +35,14 @@ def lab(tmp_path_factory):
 
 def run_all(page, url, name):
     page.goto(f"{url}lab/tree/{name}.ipynb?reset")
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=60_000)
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
+    page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(timeout=PATIENCE)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     page.wait_for_function(
         "() => { const plots = [...document.querySelectorAll('.dpviz-plot')];"
         " return plots.length > 2 && plots.every(p => p.querySelector('svg.main-svg')); }",
-        timeout=60_000,
+        timeout=PATIENCE,
     )
 
 
