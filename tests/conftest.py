@@ -14,6 +14,7 @@ settings.load_profile("fast")
 HEAVY = ("browser/", "test_server.py", "test_cli.py", "test_binder.py", "test_packaging.py")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
         group = "heavy" if any(part in item.path.as_posix() for part in HEAVY) else item.path.name
