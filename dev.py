@@ -32,7 +32,11 @@ python3 dev.py lock                            renew constraints.txt and binder/
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 INPUTS = ("pyproject.toml", "constraints.txt", "dpviz/__init__.py")
-WHOLE_SUITE = ("--numprocesses=logical", "--maxprocesses=2", "--dist=loadgroup")
+# The tests in the browser alone, so that no other test competes with them for a small machine.
+WHOLE_SUITE = (
+    ("-m", "not browser", "--numprocesses=logical", "--maxprocesses=2", "--dist=loadfile"),
+    ("-m", "browser"),
+)
 CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",))
 TASKS = {
     "texts": ("-m", "babel.messages.frontend", "compile", "--directory", "dpviz/locale", "--domain", "dpviz"),
@@ -213,9 +217,14 @@ def become(command: "Sequence[str]") -> int:
 
 def check(python: str) -> int:
     """Run lint, format and types, all of them, and return 1 if one of them found something."""
+    return run_all([[python, "-m", *step] for step in CHECKS])
+
+
+def run_all(commands: "Sequence[Sequence[str]]") -> int:
+    """Run all commands in the clone, and return 1 if one of them failed."""
     environment = clean_environment(VENV)
-    runs = [subprocess.run([python, "-m", *step], cwd=ROOT, env=environment, check=False) for step in CHECKS]
-    return max(min(run.returncode, 1) for run in runs)
+    runs = [subprocess.run(command, cwd=ROOT, env=environment, check=False) for command in commands]
+    return max(min(abs(run.returncode), 1) for run in runs)
 
 
 def main(arguments: "Sequence[str]") -> int:
@@ -228,8 +237,10 @@ def main(arguments: "Sequence[str]") -> int:
     python = str(python_of(VENV))
     if name == "gallery":
         return become([python, "-m", "dpviz", *(rest[1:] if rest[:1] == ["--"] else rest)])
+    if name == "test" and rest:
+        return become([python, "-m", "pytest", *rest])
     if name == "test":
-        return become([python, "-m", "pytest", *(rest or WHOLE_SUITE)])
+        return run_all([[python, "-m", "pytest", *part] for part in WHOLE_SUITE])
     if name in TASKS:
         return become([python, *TASKS[name]])
     return check(python) if name == "check" else 0

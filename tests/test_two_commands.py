@@ -252,7 +252,6 @@ def test_programs_of_windows(dev: ModuleType, monkeypatch: pytest.MonkeyPatch) -
         (["gallery", "--", "--port", "9000"], "app", ["dpviz", "--port", "9000"]),
         (["gallery", "--port", "9000"], "app", ["dpviz", "--port", "9000"]),
         (["test", "-k", "laplace"], "dev", ["pytest", "-k", "laplace"]),
-        (["test"], "dev", ["pytest", "--numprocesses=logical", "--maxprocesses=2", "--dist=loadgroup"]),
     ],
 )
 def test_what_each_command_runs(
@@ -263,6 +262,21 @@ def test_what_each_command_runs(
     monkeypatch.setattr(dev, "become", asked.extend)
     dev.main(arguments)
     assert asked == [extra, str(dev.python_of(ROOT / ".venv")), "-m", *expected]
+
+
+def test_the_whole_suite_is_run_in_parts_and_one_failure_counts(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: list[list[str]] = []
+
+    def pretend(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        run.append(command[3:])
+        return subprocess.CompletedProcess(command, 0 if "not browser" in command else 2)
+
+    monkeypatch.setattr(dev, "set_up", lambda root, venv, extra: None)
+    monkeypatch.setattr(dev.subprocess, "run", pretend)
+    assert dev.main(["test"]) == 1
+    assert [part[:2] for part in run] == [["-m", "not browser"], ["-m", "browser"]]
 
 
 @pytest.mark.parametrize(("arguments", "status"), [([], 0), (["--help"], 0), (["galery"], 2)])
