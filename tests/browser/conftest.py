@@ -86,7 +86,8 @@ class Visit:
     def wait_drawn(self):
         self.page.wait_for_function(
             "() => { const plots = [...document.querySelectorAll('.dpviz-plot')];"
-            " return plots.length > 2 && plots.every(p => p.dataset.drawn !== undefined && p.querySelector('svg')); }"
+            " return plots.length > 2 && plots.every(p => p.dataset.drawn !== undefined && p.querySelector('svg'))"
+            " && ['.dpviz-plain', '.dpviz-technical'].every(name => document.querySelector(name)?.textContent); }"
         )
 
     def settle(self):
