@@ -1,88 +1,19 @@
 """dpviz: the numbers behind a privacy budget, and live pages that explain them."""
 
-from dpviz.accounting import (
-    DomainError,
-    Gaussian,
-    Laplace,
-    Mechanism,
-    Noise,
-    Witness,
-    advanced_bound,
-    advanced_composition,
-    approximate_dp_tradeoff,
-    basic_bound,
-    basic_composition,
-    calibrate_laplace,
-    composed_mu,
-    exact_epsilon,
-    gaussian_advantage,
-    gaussian_beta,
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_log_delta,
-    gaussian_rdp,
-    gaussian_tpr,
-    gaussian_tradeoff,
-    improved_best_order,
-    improved_bound,
-    laplace_density,
-    laplace_log_density,
-    laplace_log_ratio,
-    laplace_variance,
-    mean_mu,
-    mean_sigma,
-    posterior_bound,
-    rdp_best_order,
-    rdp_bound,
-    rdp_bound_search,
-    rdp_to_epsilon,
-    rdp_to_epsilon_improved,
-    simulate_means,
-    threshold_errors,
-    verify,
-)
+from typing import Any
+
+from dpviz import accounting
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DomainError",
-    "Gaussian",
-    "Laplace",
-    "Mechanism",
-    "Noise",
-    "Witness",
-    "__version__",
-    "advanced_bound",
-    "advanced_composition",
-    "approximate_dp_tradeoff",
-    "basic_bound",
-    "basic_composition",
-    "calibrate_laplace",
-    "composed_mu",
-    "exact_epsilon",
-    "gaussian_advantage",
-    "gaussian_beta",
-    "gaussian_delta",
-    "gaussian_epsilon",
-    "gaussian_log_delta",
-    "gaussian_rdp",
-    "gaussian_tpr",
-    "gaussian_tradeoff",
-    "improved_best_order",
-    "improved_bound",
-    "laplace_density",
-    "laplace_log_density",
-    "laplace_log_ratio",
-    "laplace_variance",
-    "mean_mu",
-    "mean_sigma",
-    "posterior_bound",
-    "rdp_best_order",
-    "rdp_bound",
-    "rdp_bound_search",
-    "rdp_to_epsilon",
-    "rdp_to_epsilon_improved",
-    "simulate_means",
-    "threshold_errors",
-    "verify",
-]
+__all__ = accounting.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(accounting, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -3,6 +3,7 @@
 import argparse
 import errno
 import json
+import math
 import socket
 import sys
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import dpviz
 
 if TYPE_CHECKING:
+    from dpviz.accounting.reference import Comparison
     from dpviz.accounting.verification import Witness
 
 FAILED = 1
@@ -32,7 +34,11 @@ def main(argv: list[str] | None = None) -> int:
         0: done; 1: a number does not hold; 2: the command could not be carried out, said in one sentence.
     """
     options = _parser().parse_args(argv)
+    if options.command == "check" and options.file is not None:
+        return check_file(options.file, tolerance=options.tolerance, as_json=options.json)
     if options.command == "check":
+        if options.tolerance is not None:
+            return _refuse("--tolerance is for a FILE of reference values; each witness has its own")
         return check(as_json=options.json)
     return run(options)
 
@@ -64,7 +70,18 @@ def _parser() -> argparse.ArgumentParser:
     checking = commands.add_parser(
         "check",
         help="recompute published numbers and say which hold",
-        description="Recompute published numbers.",
+        description="Recompute the numbers that this project vouches for, or the reference values in FILE.",
+    )
+    checking.add_argument(
+        "file",
+        nargs="?",
+        metavar="FILE",
+        help="a JSON list of reference values of your own, each with quantity, inputs and value",
+    )
+    checking.add_argument(
+        "--tolerance",
+        type=float,
+        help="largest relative error in FILE (default: 1e-12, and 1e-9 for what only numeric composition can give)",
     )
     checking.add_argument("--json", action="store_true", help="print the record as JSON")
     return parser
@@ -133,6 +150,39 @@ def check(*, as_json: bool) -> int:
             print(_line(witness))
         print(f"{held} of {len(witnesses)} hold")
     return 0 if held == len(witnesses) else FAILED
+
+
+def check_file(path: str, *, tolerance: float | None, as_json: bool) -> int:
+    """Recompute the reference values in a file, print each relative error, and fail if one is too large."""
+    from dpviz.accounting.reference import ReferenceFileError, compare_reference, read_reference
+
+    try:
+        comparisons = compare_reference(read_reference(path), tolerance=tolerance)
+    except (ReferenceFileError, dpviz.DomainError) as fault:
+        return _refuse(str(fault))
+    within = sum(one.is_within for one in comparisons)
+    if as_json:
+        print(json.dumps([_record(one) for one in comparisons], indent=2))
+    else:
+        for one in comparisons:
+            print(_entry(one))
+        print(f"{within} of {len(comparisons)} within tolerance")
+    return 0 if within == len(comparisons) else FAILED
+
+
+def _record(one: "Comparison") -> dict[str, object]:
+    """Return an entry for JSON, which knows no infinity: an error that is none is null."""
+    record = {**asdict(one), "is_within": one.is_within}
+    return {name: None if value in (math.inf, -math.inf) else value for name, value in record.items()}
+
+
+def _entry(one: "Comparison") -> str:
+    """Return what one entry of a file says."""
+    verdict = "within " if one.is_within else "NOT WITHIN"
+    found = f"cannot be computed: {one.fault}" if one.computed is None else f"relative error {one.error:.1e}"
+    if one.computed is not None:
+        found += f" (at most {one.tolerance:g}); {one.computed!r}, reference {one.reference}"
+    return f"{verdict}  {one.name}  {one.quantity} {one.inputs}: {found}"
 
 
 def _line(witness: "Witness") -> str:

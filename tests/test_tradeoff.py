@@ -18,6 +18,7 @@ from dpviz import (
     posterior_bound,
     threshold_errors,
 )
+from tests.normal_oracle import cdf, quantile, relative
 from tests.reference import distance, entries
 
 UNIT = st.floats(0, 1)
@@ -39,28 +40,6 @@ def test_approximate_dp_reference(inputs, value):
 @entries("gdp_advantage")
 def test_advantage_reference(inputs, value):
     assert distance(gaussian_advantage(inputs["mu"]), value) <= 1e-15
-
-
-@entries("gdp_bayes_error")
-def test_bayes_error_reference(inputs, value):
-    mu, prior = inputs["mu"], inputs["prior_h1"]
-    alpha, beta = threshold_errors(mu / 2 + math.log((1 - prior) / prior) / mu, mu=mu)
-    assert distance((1 - prior) * alpha + prior * beta, value) <= 1e-14
-
-
-@entries("gdp_attack_ppv")
-def test_positive_predictive_value_reference(inputs, value):
-    prior, fpr = inputs["prior_h1"], inputs["fpr"]
-    hits = prior * gaussian_tpr(fpr, mu=inputs["mu"])
-    assert distance(hits / (hits + (1 - prior) * fpr), value) <= 1e-14
-
-
-@entries("adp_advantage_bound")
-def test_approximate_dp_advantage_reference(inputs, value):
-    epsilon, delta = inputs["eps"], inputs["delta"]
-    corner = (1 - delta) / (1 + math.exp(epsilon))
-    beta = approximate_dp_tradeoff(corner, epsilon=epsilon, delta=delta)
-    assert distance(1 - corner - beta, value) <= 1e-14
 
 
 @entries("pure_dp_posterior_bound")
@@ -151,3 +130,44 @@ def test_ends():
     assert approximate_dp_tradeoff(ALPHAS, epsilon=0.0, delta=0.0) == pytest.approx(1 - ALPHAS)
     assert [part.shape for part in threshold_errors(1.0, mu=[1.0, 2.0])] == [(2,), (2,)]
     assert [type(part) for part in threshold_errors(1.0, mu=1.0)] == [float, float]
+
+
+def rates(rng, size):
+    """False positive rates of every kind: tiny, middling, near 1."""
+    tiny, near = 10 ** rng.uniform(-300, -1, size), 1 - 10 ** rng.uniform(-15.9, -1, size)
+    return np.concatenate([tiny, rng.uniform(0.001, 0.999, size), near])
+
+
+def test_gaussian_curve_keeps_its_digits_far_out():
+    rng = np.random.default_rng(1)
+    alphas = rates(rng, 100)
+    mus = 10 ** rng.uniform(-8, 1.7, alphas.size)
+    betas, tprs = gaussian_tradeoff(alphas, mu=mus), gaussian_tpr(alphas, mu=mus)
+    with mpmath.workdps(50):
+        for alpha, mu, beta, tpr in zip(alphas, mus, betas, tprs, strict=True):
+            z = quantile(alpha)
+            assert relative(tpr, cdf(z + mpmath.mpf(mu))) <= 1e-12
+            if (miss := cdf(-z - mpmath.mpf(mu))) > 1e-307:
+                assert relative(beta, miss) <= 1e-12
+
+
+def test_one_guarantee_against_its_definition_at_high_precision():
+    rng = np.random.default_rng(2)
+    alphas = rates(rng, 100)
+    epsilons = 10 ** rng.uniform(-12, 2.9, alphas.size)
+    deltas = np.where(rng.random(alphas.size) < 0.3, 0.0, 10 ** rng.uniform(-300, 0, alphas.size))
+    betas = approximate_dp_tradeoff(alphas, epsilon=epsilons, delta=deltas)
+    with mpmath.workdps(700):
+        for alpha, epsilon, delta, beta in zip(alphas, epsilons, deltas, betas, strict=True):
+            a, e, d = mpmath.mpf(alpha), mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(delta)
+            steep, flat = 1 - d - e * a, (1 - d - a) / e
+            if flat >= max(steep, 1e-307):
+                assert relative(beta, flat) <= 1e-15
+            assert abs(beta - max(steep, flat, 0)) <= 3e-16
+
+
+def test_one_guarantee_where_only_the_exponential_overflows():
+    assert approximate_dp_tradeoff(1e-320, epsilon=720.0, delta=0.0) == pytest.approx(1.0)
+    with mpmath.workdps(40):
+        truth = 1 - mpmath.exp(720) * mpmath.mpf(1e-313)
+    assert approximate_dp_tradeoff(1e-313, epsilon=720.0, delta=0.0) == pytest.approx(float(truth), rel=1e-14)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import DomainError, FloatArray, Numbers, plain
+from dpviz.accounting._random import generator, lengths
 from dpviz.accounting.gaussian import composed_mu
 
 
@@ -147,14 +148,9 @@ def simulate_means(
     >>> means.shape, bool(abs(means.std() - 0.8) < 0.02)
     ((10000,), True)
     """
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator, but got {rng!r}")
-    shape = check.whole("size", size, 0)
-    if shape.ndim > 1:
-        raise TypeError(f"size must be a whole number or a tuple of them, but got {size!r}")
-    lengths = tuple(int(length) for length in np.atleast_1d(shape))
-    spread = np.broadcast_to(mean_sigma(sigma=sigma, repeats=repeats, noise=noise), lengths)
-    return np.asarray(rng.standard_normal(lengths) * spread)
+    source, shape = generator(rng), lengths(size)
+    spread = np.broadcast_to(mean_sigma(sigma=sigma, repeats=repeats, noise=noise), shape)
+    return np.asarray(source.standard_normal(shape) * spread)
 
 
 def _fresh_answers(repeats: npt.ArrayLike, noise: str) -> FloatArray:

@@ -1,4 +1,7 @@
-"""From a Rényi guarantee at one order to approximate DP: valid for every mechanism, tight for few."""
+"""From a Rényi guarantee at one order to approximate DP: epsilon at a delta, or delta at an epsilon.
+
+Valid for every mechanism, tight for few. The neighbouring relation is that of the guarantee that is converted.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,28 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
+from dpviz.accounting.zcdp import (
+    gain,
+    pure_to_zcdp,
+    pure_to_zcdp_exact,
+    zcdp_to_delta,
+    zcdp_to_delta_improved,
+    zcdp_to_epsilon,
+    zcdp_to_epsilon_improved,
+)
+
+__all__ = [
+    "pure_to_zcdp",
+    "pure_to_zcdp_exact",
+    "rdp_to_delta",
+    "rdp_to_delta_improved",
+    "rdp_to_epsilon",
+    "rdp_to_epsilon_improved",
+    "zcdp_to_delta",
+    "zcdp_to_delta_improved",
+    "zcdp_to_epsilon",
+    "zcdp_to_epsilon_improved",
+]
 
 
 def rdp_to_epsilon(rdp: npt.ArrayLike, *, order: npt.ArrayLike, delta: npt.ArrayLike) -> Numbers:
@@ -83,8 +108,83 @@ def rdp_to_epsilon_improved(rdp: npt.ArrayLike, *, order: npt.ArrayLike, delta: 
     """
     divergence, chosen, log_slack = _checked(rdp, order, delta)
     with np.errstate(over="ignore", under="ignore"):
-        epsilon = divergence + np.log1p(-1 / chosen) - (log_slack + np.log(chosen)) / (chosen - 1)
+        epsilon = divergence - np.log1p(1 / (chosen - 1)) - (log_slack + np.log(chosen)) / (chosen - 1)
     return plain(np.maximum(epsilon, 0.0))
+
+
+def rdp_to_delta(rdp: npt.ArrayLike, *, order: npt.ArrayLike, epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return a delta that an RDP guarantee suffices for; a bound, the classic conversion read the other way.
+
+    .. math:: \delta = \min\bigl(1,\; e^{(\alpha - 1)(\rho_\alpha - \varepsilon)}\bigr)
+
+    Parameters
+    ----------
+    rdp : array_like
+        Rényi divergence bound at `order`, nats, >= 0; inf gives 1.
+    order : array_like
+        Rényi order, finite and > 1.
+    epsilon : array_like
+        Privacy loss bound, nats, >= 0; inf gives 0.
+
+    Returns
+    -------
+    float or ndarray
+        Delta in [0, 1].
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Mironov (2017), Proposition 3. https://arxiv.org/abs/1702.07476
+
+    Examples
+    --------
+    >>> round(rdp_to_delta(0.5, order=2.0, epsilon=12.0129), 7)
+    1e-05
+    """
+    return plain(np.exp(np.minimum(_log_delta(rdp, order, epsilon)[0], 0.0)))
+
+
+def rdp_to_delta_improved(rdp: npt.ArrayLike, *, order: npt.ArrayLike, epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return a delta that an RDP guarantee suffices for; a bound, never above `rdp_to_delta`.
+
+    .. math:: \delta = \min\Bigl(1,\; \frac{e^{(\alpha - 1)(\rho_\alpha - \varepsilon)}}{\alpha - 1}
+              \Bigl(1 - \frac{1}{\alpha}\Bigr)^{\alpha}\Bigr)
+
+    Parameters
+    ----------
+    rdp : array_like
+        Rényi divergence bound at `order`, nats, >= 0; inf gives 1.
+    order : array_like
+        Rényi order, finite and > 1.
+    epsilon : array_like
+        Privacy loss bound, nats, >= 0; inf gives 0.
+
+    Returns
+    -------
+    float or ndarray
+        Delta in [0, 1].
+
+    Raises
+    ------
+    DomainError
+        If an argument is out of its range.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020), Proposition 12. https://arxiv.org/abs/2004.00010
+
+    Examples
+    --------
+    >>> round(rdp_to_delta_improved(0.5, order=2.0, epsilon=10.6266), 7)
+    1e-05
+    """
+    classic, excess = _log_delta(rdp, order, epsilon)
+    with np.errstate(over="ignore", under="ignore"):
+        return plain(np.exp(np.minimum(classic - gain(excess), 0.0)))
 
 
 def _checked(
@@ -96,3 +196,12 @@ def _checked(
     slack = check.probability("delta", delta)
     with np.errstate(divide="ignore"):
         return divergence, chosen, np.log(slack)
+
+
+def _log_delta(rdp: npt.ArrayLike, order: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return log delta by the classic conversion (above 0 where it says nothing), and order − 1."""
+    divergence, chosen, _ = _checked(rdp, order, 1.0)
+    loss = check.at_least("epsilon", epsilon, 0, infinite=True)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        log_delta = (chosen - 1) * (divergence - loss)
+    return np.where(np.isinf(divergence), np.inf, log_delta), chosen - 1

@@ -16,54 +16,13 @@ from scipy.special import erf, ndtr, ndtri
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
+from dpviz.accounting._gaussian_profile import profile_at
 from dpviz.accounting._inverse import solve_epsilon
-from dpviz.accounting._mills import profile, threshold
-
-_TINIEST = np.finfo(np.float64).smallest_subnormal
-
-
-def composed_mu(*, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count: npt.ArrayLike = 1) -> Numbers:
-    r"""Return the GDP parameter of `count` Gaussian releases.
-
-    .. math:: \mu = \sqrt{k}\,\Delta/\sigma
-
-    Parameters
-    ----------
-    sigma : array_like
-        Standard deviation of the noise in each release, query units, > 0.
-    sensitivity : array_like
-        L2 sensitivity under the declared neighbouring relation, query units, >= 0.
-    count : array_like
-        Number of fresh releases, a whole number >= 0.
-
-    Returns
-    -------
-    float or ndarray
-        mu >= 0. What is too small for a float64 is rounded up to the least positive one, never to 0; what is
-        too large is inf.
-
-    Raises
-    ------
-    DomainError
-        If an argument is out of its range.
-
-    References
-    ----------
-    Dong, Roth and Su (2022), Corollary 3.3. https://arxiv.org/abs/1905.02383
-
-    Examples
-    --------
-    >>> composed_mu(sigma=16.0, count=100)
-    0.625
-    """
-    noise, change, releases = np.broadcast_arrays(
-        check.positive("sigma", sigma),
-        check.at_least("sensitivity", sensitivity, 0),
-        check.whole("count", count, 0),
-    )
-    with np.errstate(over="ignore", under="ignore"):
-        mu = np.sqrt(releases) * (change / noise)
-    return plain(np.where((change > 0) & (releases > 0), np.maximum(mu, _TINIEST), 0.0))
+from dpviz.accounting.gaussian_law import GaussianLaw
+from dpviz.accounting.gaussian_mu import compose_mu as compose_mu
+from dpviz.accounting.gaussian_mu import composed_mu as composed_mu
+from dpviz.accounting.gaussian_mu import gaussian_group_mu as gaussian_group_mu
+from dpviz.accounting.relation import Direction
 
 
 def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
@@ -98,10 +57,8 @@ def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_delta(1.0, mu=1.0), 4)
     0.1269
     """
-    loss, spread = _epsilon_and_mu(epsilon, mu)
-    log_weight, factor = _profile(loss, spread)
-    with np.errstate(under="ignore"):
-        return plain(np.where(loss == 0, erf(spread / np.sqrt(8)), np.exp(log_weight) * factor))
+    delta, _, _ = profile_at(*_epsilon_and_mu(epsilon, mu))
+    return plain(delta)
 
 
 def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
@@ -117,7 +74,7 @@ def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     Returns
     -------
     float or ndarray
-        Log delta <= 0.
+        Log delta <= 0, to full relative accuracy also where delta rounds to 1.
 
     Raises
     ------
@@ -133,9 +90,8 @@ def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_log_delta(10_000.0, mu=100.0), 6)
     -1255.237004
     """
-    log_weight, factor = _profile(*_epsilon_and_mu(epsilon, mu))
-    with np.errstate(divide="ignore"):
-        return plain(log_weight + np.log(factor))
+    _, _, log_delta = profile_at(*_epsilon_and_mu(epsilon, mu))
+    return plain(log_delta)
 
 
 def gaussian_epsilon(delta: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
@@ -161,6 +117,11 @@ def gaussian_epsilon(delta: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     References
     ----------
     Balle and Wang (2018), Theorem 8; solved by Halley steps on log delta.
+
+    Notes
+    -----
+    Good to 1e-15 (relative), but for what rounding makes of the question: epsilon falls to 0 where delta reaches the
+    total variation T, and near there the relative error is some 2e-16 T/(T − delta).
 
     Examples
     --------
@@ -252,6 +213,40 @@ def gaussian_rdp(order: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
         return plain(chosen * spread * spread / 2)
 
 
+def gaussian_zcdp(*, mu: npt.ArrayLike) -> Numbers:
+    r"""Return the zero-concentrated DP parameter; exact.
+
+    .. math:: \rho = \mu^2/2
+
+    Parameters
+    ----------
+    mu : array_like
+        GDP parameter, >= 0.
+
+    Returns
+    -------
+    float or ndarray
+        Rho in nats, >= 0; inf where it exceeds a float64.
+
+    Raises
+    ------
+    DomainError
+        If a mu is negative or NaN.
+
+    References
+    ----------
+    Bun and Steinke (2016), Proposition 1.6. https://arxiv.org/abs/1605.02065
+
+    Examples
+    --------
+    >>> gaussian_zcdp(mu=[0.5, 2.0])
+    array([0.125, 2.   ])
+    """
+    spread = check.at_least("mu", mu, 0, infinite=True)
+    with np.errstate(over="ignore", under="ignore"):
+        return plain(spread * spread / 2)
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """One release of a query plus Gaussian noise.
@@ -309,6 +304,39 @@ class Gaussian:
         """Return the Rényi divergence; see `gaussian_rdp`."""
         return gaussian_rdp(order, mu=self.mu)
 
+    @property
+    def zcdp(self) -> float:
+        """Zero-concentrated DP parameter rho, nats; see `gaussian_zcdp`."""
+        return float(gaussian_zcdp(mu=self.mu))
+
+    def loss_law(self, direction: Direction) -> GaussianLaw:
+        """Return the law of the privacy loss, which is the same in both directions.
+
+        Raises
+        ------
+        DomainError
+            If mu exceeds a float64.
+
+        Examples
+        --------
+        >>> Gaussian(sigma=4.0).loss_law(Direction.REMOVE)
+        GaussianLaw(mu=0.25)
+        """
+        Direction(direction)
+        return GaussianLaw(self.mu)
+
+    def group(self, size: int) -> Gaussian:
+        """Return the mechanism as a group of `size` records meets it: `size` times the sensitivity.
+
+        See `gaussian_group_mu`.
+
+        Examples
+        --------
+        >>> Gaussian(sigma=4.0).group(10)
+        Gaussian(sigma=4.0, sensitivity=10.0)
+        """
+        return Gaussian(self.sigma, self.sensitivity * check.scalar("size", check.whole("size", size, 0)))
+
     def compose(self, count: int) -> Gaussian:
         """Return the one release that `count` fresh ones are equal to: sigma/√count, exactly.
 
@@ -326,13 +354,3 @@ def _epsilon_and_mu(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> tuple[FloatArr
     spread = check.at_least("mu", mu, 0, infinite=True)
     both = np.broadcast_arrays(loss, spread)
     return both[0], both[1]
-
-
-def _profile(epsilon: FloatArray, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return `profile` with its ends: weight 0 where epsilon is inf or mu is 0, 1 where mu alone is inf."""
-    log_weight, factor = np.full(epsilon.shape, -np.inf), np.ones(epsilon.shape)
-    log_weight[np.isfinite(epsilon) & np.isinf(mu)] = 0.0
-    inner = np.isfinite(epsilon) & np.isfinite(mu) & (mu > 0)
-    with np.errstate(over="ignore", under="ignore"):
-        log_weight[inner], factor[inner] = profile(threshold(epsilon[inner], mu[inner]), mu[inner])
-    return log_weight, factor

@@ -12,7 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
-from dpviz.accounting._checks import DomainError, FloatArray, Numbers, plain
+from dpviz.accounting._checks import DomainError, Numbers, plain
+from dpviz.accounting._exp_rest import exp_rest
+from dpviz.accounting.laplace_law import LaplaceLaw
+from dpviz.accounting.laplace_noise import laplace_density as laplace_density
+from dpviz.accounting.laplace_noise import laplace_log_density as laplace_log_density
+from dpviz.accounting.laplace_noise import laplace_log_ratio as laplace_log_ratio
+from dpviz.accounting.laplace_noise import laplace_variance as laplace_variance
+from dpviz.accounting.relation import Direction
+
+_FAR = 600.0  # beyond e^600 the first term of the moment is all of it
 
 
 def calibrate_laplace(epsilon: npt.ArrayLike, *, sensitivity: npt.ArrayLike = 1.0) -> Numbers:
@@ -55,161 +64,180 @@ def calibrate_laplace(epsilon: npt.ArrayLike, *, sensitivity: npt.ArrayLike = 1.
     return plain(scale)
 
 
-def laplace_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
-    r"""Return the density of a Laplace release.
+def laplace_delta(epsilon: npt.ArrayLike, *, pure_epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return the privacy profile of one release, the least delta for each epsilon; exact.
 
-    .. math:: p(x) = e^{-|x - f|/b}/(2b)
+    .. math:: \delta(\varepsilon) = 1 - e^{(\varepsilon - s)/2} \;\text{ for } |\varepsilon| \le s,
+              \qquad 0 \text{ above}, \qquad 1 - e^{\varepsilon} \text{ below}
 
     Parameters
     ----------
-    output : array_like
-        Released values x, query units, finite.
-    location : array_like
-        The true answer f, query units, finite.
-    scale : array_like
-        Laplace scale b, query units, > 0.
+    epsilon : array_like
+        Privacy loss bounds in nats, of either sign; inf gives 0 and -inf gives 1.
+    pure_epsilon : array_like
+        s = Δ/b, with Δ the L1 sensitivity under the declared neighbouring relation, >= 0; inf gives 1.
 
     Returns
     -------
     float or ndarray
-        Density, per query unit, >= 0.
+        Delta in [0, 1], falling as `epsilon` grows.
 
     Raises
     ------
     DomainError
-        If an argument is out of its range.
+        If a pure epsilon is negative, or an argument is NaN.
 
     References
     ----------
-    Dwork and Roth (2014), Definition 3.2. https://doi.org/10.1561/0400000042
+    Balle and Wang (2018), Section 2; the integral over outputs between the two answers.
 
     Examples
     --------
-    >>> laplace_density(1.0, location=1.0, scale=2.0)
-    0.25
+    >>> laplace_delta([-1.0, 0.0, 1.0, 2.0], pure_epsilon=1.0).round(4)
+    array([0.6321, 0.3935, 0.    , 0.    ])
     """
-    point, centre, spread = _point(output, location, scale)
-    with np.errstate(over="ignore", under="ignore"):
-        return plain(np.exp(-np.abs(point - centre) / spread) / 2 / spread)
+    loss, pure = np.broadcast_arrays(
+        check.at_least("epsilon", epsilon, -np.inf, infinite=True),
+        check.at_least("pure_epsilon", pure_epsilon, 0, infinite=True),
+    )
+    with np.errstate(under="ignore", over="ignore", invalid="ignore"):
+        inside = np.where(loss < pure, np.minimum((loss - pure) / 2, 0.0), 0.0)
+        return plain(0 - np.expm1(np.where(loss < -pure, loss, inside)))
 
 
-def laplace_log_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
-    r"""Return the natural log of the density of a Laplace release, also far out where the density underflows.
+def laplace_epsilon(delta: npt.ArrayLike, *, pure_epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return the least epsilon >= 0 of one release for each delta; exact, the inverse of `laplace_delta`.
 
-    .. math:: \ln p(x) = -|x - f|/b - \ln b - \ln 2
+    .. math:: \varepsilon(\delta) = \max\bigl(0,\; s + 2\ln(1 - \delta)\bigr)
 
     Parameters
     ----------
-    output : array_like
-        Released values x, query units, finite.
-    location : array_like
-        The true answer f, query units, finite.
-    scale : array_like
-        Laplace scale b, query units, > 0.
+    delta : array_like
+        Additive slack, in [0, 1]. From 1 − e^(−s/2) on, epsilon is exactly 0.
+    pure_epsilon : array_like
+        s = Δ/b, with Δ the L1 sensitivity under the declared neighbouring relation, >= 0.
 
     Returns
     -------
     float or ndarray
-        Log density.
+        Epsilon in nats, in [0, pure_epsilon]; inf where that is inf and delta < 1.
 
     Raises
     ------
     DomainError
-        If an argument is out of its range.
+        If a delta is outside [0, 1], a pure epsilon is negative, or one is NaN.
 
     References
     ----------
-    Dwork and Roth (2014), Definition 3.2. https://doi.org/10.1561/0400000042
+    Balle and Wang (2018), Section 2, solved for epsilon.
 
     Examples
     --------
-    >>> round(laplace_log_density(2000.0, scale=1.0), 4)
-    -2000.6931
+    >>> round(laplace_epsilon(0.1, pure_epsilon=1.0), 4)
+    0.7893
     """
-    point, centre, spread = _point(output, location, scale)
-    with np.errstate(over="ignore", under="ignore"):
-        return plain(-np.abs(point - centre) / spread - np.log(spread) - np.log(2))
+    slack, pure = np.broadcast_arrays(
+        check.probability("delta", delta), check.at_least("pure_epsilon", pure_epsilon, 0, infinite=True)
+    )
+    with np.errstate(under="ignore", divide="ignore", invalid="ignore"):
+        is_total = (slack == 1) | (slack >= -np.expm1(-pure / 2))
+        found = pure + 2 * np.log1p(-np.where(is_total, 0.0, slack))
+        return plain(np.where(is_total, 0.0, np.maximum(found, 0.0)))
 
 
-def laplace_log_ratio(
-    output: npt.ArrayLike, *, location: npt.ArrayLike, other: npt.ArrayLike, scale: npt.ArrayLike
-) -> Numbers:
-    r"""Return ln p(output; location)/p(output; other), the privacy loss at that output; exact.
+def laplace_tradeoff(alpha: npt.ArrayLike, *, pure_epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return the trade-off function of one release, the least type II error for each type I error; exact.
 
-    .. math:: (|x - f'| - |x - f|)/b
-
-    Outside the interval between the two answers it is ±|f − f'|/b and is computed as that, so no digit is
-    lost however far out the output is.
+    .. math:: 1 - e^{s}\alpha \;(\alpha < e^{-s}/2), \qquad e^{-s}/(4\alpha) \;(\alpha \le 1/2),
+              \qquad e^{-s}(1 - \alpha)
 
     Parameters
     ----------
-    output : array_like
-        Released values x, query units, finite.
-    location, other : array_like
-        The true answers f and f' on two neighbours, query units, finite.
-    scale : array_like
-        Laplace scale b, query units, > 0.
+    alpha : array_like
+        Type I error (false positive rate), in [0, 1].
+    pure_epsilon : array_like
+        s = Δ/b, with Δ the L1 sensitivity under the declared neighbouring relation, >= 0; inf gives 0.
 
     Returns
     -------
     float or ndarray
-        Log ratio in nats; it changes sign when `location` and `other` change places.
+        Beta in [0, 1 - alpha], convex and falling in `alpha`, and its own inverse.
 
     Raises
     ------
     DomainError
-        If an argument is out of its range.
+        If an alpha is outside [0, 1], a pure epsilon is negative, or one is NaN.
 
     References
     ----------
-    Dwork, McSherry, Nissim and Smith (2006), Proposition 1. https://doi.org/10.1007/11681878_14
+    Dong, Roth and Su (2022), Section 2 (Laplace mechanism). https://arxiv.org/abs/1905.02383
 
     Examples
     --------
-    >>> laplace_log_ratio([-5.0, 0.5, 1e300], location=0.0, other=1.0, scale=0.5)
-    array([ 2.,  0., -2.])
+    >>> laplace_tradeoff([0.0, 0.25, 1.0], pure_epsilon=1.0).round(4)
+    array([1.    , 0.3679, 0.    ])
     """
-    point, centre, spread = _point(output, location, scale)
-    second = check.finite("other", other)
-    low, high = np.minimum(centre, second), np.maximum(centre, second)
-    inside = np.clip(point, low, high)
-    with np.errstate(over="ignore", under="ignore"):
-        toward_low = ((high - inside) - (inside - low)) / spread
-    return plain(np.where(centre <= second, toward_low, -toward_low))
+    level, pure = np.broadcast_arrays(
+        check.probability("alpha", alpha), check.at_least("pure_epsilon", pure_epsilon, 0, infinite=True)
+    )
+    is_open = np.isinf(pure)
+    with np.errstate(divide="ignore", under="ignore", over="ignore", invalid="ignore"):
+        root = np.exp(-pure / 2)  # twice a factor e^(−s/2) stays in range where e^(−s) would not
+        is_low = level < root / 2 * root
+        low = 1 - np.where(is_low, level, 0.0) / root / root
+        middle = root / 4 / level * root
+        high = root * (1 - level) * root
+        beta = np.where(is_low | (level == 0), low, np.where(level <= 0.5, middle, high))
+        return plain(np.where(is_open, 0.0, beta))
 
 
-def laplace_variance(scale: npt.ArrayLike) -> Numbers:
-    r"""Return the variance of Laplace noise.
+def laplace_rdp(order: npt.ArrayLike, *, pure_epsilon: npt.ArrayLike) -> Numbers:
+    r"""Return the Rényi divergence between neighbours of one release; exact.
 
-    .. math:: 2b^2
+    .. math:: D_\alpha = \frac{1}{\alpha - 1}\ln\Bigl(\frac{\alpha}{2\alpha - 1}e^{(\alpha - 1)s}
+              + \frac{\alpha - 1}{2\alpha - 1}e^{-\alpha s}\Bigr)
+
+    Order 1 is the Kullback-Leibler divergence, s + e^{−s} − 1.
 
     Parameters
     ----------
-    scale : array_like
-        Laplace scale b, query units, > 0.
+    order : array_like
+        Rényi order, finite and >= 1.
+    pure_epsilon : array_like
+        s = Δ/b, with Δ the L1 sensitivity under the declared neighbouring relation, >= 0; inf gives inf.
 
     Returns
     -------
     float or ndarray
-        Variance, squared query units.
+        Divergence in nats, in [0, pure_epsilon].
 
     Raises
     ------
     DomainError
-        If a scale is out of its range.
+        If an order is not finite or below 1, a pure epsilon is negative, or one is NaN.
 
     References
     ----------
-    Dwork and Roth (2014), Definition 3.2. https://doi.org/10.1561/0400000042
+    Mironov (2017), Proposition 6. https://arxiv.org/abs/1702.07476
 
     Examples
     --------
-    >>> laplace_variance(3.0)
-    18.0
+    >>> round(laplace_rdp(2.0, pure_epsilon=1.0), 6)
+    0.619124
     """
-    spread = check.positive("scale", scale)
-    with np.errstate(over="ignore", under="ignore"):
-        return plain(2 * spread * spread)
+    chosen, pure = np.broadcast_arrays(
+        check.at_least("order", order, 1), check.at_least("pure_epsilon", pure_epsilon, 0, infinite=True)
+    )
+    excess = chosen - 1
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        is_far = excess * pure > _FAR
+        near, size = np.where(is_far | (excess == 0), 1.0, excess), np.where(is_far, 1.0, pure)
+        moment = (near + 1) / (2 * near + 1) * exp_rest(near * size) + near / (2 * near + 1) * exp_rest(
+            -(near + 1) * size
+        )
+        divergence = np.where(excess == 0, exp_rest(-size), np.log1p(moment) / near)
+        beyond = pure - np.log1p(excess / chosen) / np.where(is_far, excess, 1.0)
+        return plain(np.where(is_far, beyond, np.where(np.isinf(pure), np.inf, divergence)))
 
 
 @dataclass(frozen=True)
@@ -250,133 +278,52 @@ class Laplace:
             return float(np.float64(self.sensitivity) / self.scale)
 
     def delta(self, epsilon: npt.ArrayLike) -> Numbers:
-        r"""Return the privacy profile, the least delta for each epsilon >= 0; exact.
-
-        .. math:: \delta(\varepsilon) = \max\bigl(0,\; 1 - e^{(\varepsilon - \varepsilon_0)/2}\bigr),
-                  \qquad \varepsilon_0 = \Delta/b
-
-        Raises
-        ------
-        DomainError
-            If an epsilon is negative or NaN; inf gives 0.
-
-        References
-        ----------
-        Balle and Wang (2018), Section 2; the integral over outputs between the two answers.
+        """Return the privacy profile for epsilons >= 0; see `laplace_delta`.
 
         Examples
         --------
         >>> Laplace(scale=1.0).delta([0.0, 1.0, 2.0]).round(4)
         array([0.3935, 0.    , 0.    ])
         """
-        loss = check.at_least("epsilon", epsilon, 0, infinite=True)
-        gap = np.maximum(self.pure_epsilon - np.where(np.isinf(loss), 0.0, loss), 0.0)
-        return plain(np.where(np.isinf(loss), 0.0, -np.expm1(-gap / 2)))
+        return laplace_delta(check.at_least("epsilon", epsilon, 0, infinite=True), pure_epsilon=self.pure_epsilon)
 
     def epsilon(self, delta: npt.ArrayLike) -> Numbers:
-        r"""Return the least epsilon >= 0 for each delta in [0, 1]; exact.
-
-        .. math:: \varepsilon(\delta) = \max\bigl(0,\; \varepsilon_0 + 2\ln(1 - \delta)\bigr)
-
-        Raises
-        ------
-        DomainError
-            If a delta is outside [0, 1] or NaN.
-
-        References
-        ----------
-        The inverse of `delta`.
+        """Return the least epsilon for each delta; see `laplace_epsilon`.
 
         Examples
         --------
         >>> round(Laplace(scale=1.0).epsilon(0.1), 4)
         0.7893
         """
-        slack = check.probability("delta", delta)
-        is_total = slack >= -np.expm1(-self.pure_epsilon / 2)
-        found = self.pure_epsilon + 2 * np.log1p(-np.where(slack == 1, 0.0, slack))
-        return plain(np.where(is_total, 0.0, np.maximum(found, 0.0)))
+        return laplace_epsilon(delta, pure_epsilon=self.pure_epsilon)
 
     def beta(self, alpha: npt.ArrayLike) -> Numbers:
-        r"""Return the trade-off function, the least type II error for each type I error in [0, 1]; exact.
-
-        With s = Δ/b: 1 − e^s α up to α = e^{−s}/2, then e^{−s}/(4α) up to 1/2, then e^{−s}(1 − α).
-
-        Raises
-        ------
-        DomainError
-            If an alpha is outside [0, 1] or NaN.
-
-        References
-        ----------
-        Dong, Roth and Su (2022), Section 2 (Laplace mechanism). https://arxiv.org/abs/1905.02383
+        """Return the trade-off function; see `laplace_tradeoff`.
 
         Examples
         --------
         >>> Laplace(scale=1.0).beta([0.0, 0.25, 1.0]).round(4)
         array([1.    , 0.3679, 0.    ])
         """
-        level = check.probability("alpha", alpha)
-        gap = self.pure_epsilon
-        if np.isinf(gap):
-            return plain(np.zeros_like(level))
-        with np.errstate(divide="ignore", under="ignore"):
-            log_level = np.log(level)
-            is_low = log_level <= -gap - np.log(2)
-            low = 1 - np.exp(np.where(is_low, gap + log_level, 0.0))
-            middle = np.exp(-gap - np.where(is_low, 0.0, log_level + np.log(4)))
-            high = np.exp(-gap) * (1 - level)
-        return plain(np.where(is_low, low, np.where(level <= 0.5, middle, high)))
+        return laplace_tradeoff(alpha, pure_epsilon=self.pure_epsilon)
 
     def rdp(self, order: npt.ArrayLike) -> Numbers:
-        r"""Return the Rényi divergence between neighbours; exact.
-
-        .. math:: D_\alpha = \frac{1}{\alpha - 1}\ln\Bigl(\frac{\alpha}{2\alpha - 1}e^{(\alpha - 1)s}
-                  + \frac{\alpha - 1}{2\alpha - 1}e^{-\alpha s}\Bigr), \qquad s = \Delta/b
-
-        Order 1 is the Kullback-Leibler divergence, s + e^{−s} − 1.
-
-        Raises
-        ------
-        DomainError
-            If an order is not finite or is below 1.
-
-        References
-        ----------
-        Mironov (2017), Proposition 6. https://arxiv.org/abs/1702.07476
+        """Return the Rényi divergence; see `laplace_rdp`.
 
         Examples
         --------
         >>> round(Laplace(scale=1.0).rdp(2.0), 6)
         0.619124
         """
-        chosen = check.at_least("order", order, 1)
-        return plain(_laplace_rdp(chosen, np.float64(self.pure_epsilon)))
+        return laplace_rdp(order, pure_epsilon=self.pure_epsilon)
 
+    def loss_law(self, direction: Direction) -> LaplaceLaw:
+        """Return the law of the privacy loss, the same in both directions.
 
-def _point(
-    output: npt.ArrayLike, location: npt.ArrayLike, scale: npt.ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return check.finite("output", output), check.finite("location", location), check.positive("scale", scale)
-
-
-def _laplace_rdp(order: FloatArray, gap: np.float64) -> FloatArray:
-    """Return the divergence, uncancelled, from E(x) = e^x − 1 − x; beyond e^600 by its first term."""
-    excess = order - 1
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        is_far = excess * gap > 600
-        is_near = ~is_far & (excess > 0)
-        near = np.where(is_near, excess, 1.0)
-        moment = (near + 1) * _exp_rest(np.where(is_near, near * gap, 0.0)) + near * _exp_rest(-(near + 1) * gap)
-        result = np.where(is_near, np.log1p(moment / (2 * near + 1)) / near, _exp_rest(-gap))
-        return np.where(is_far, gap - np.log1p(excess / order) / np.where(is_far, excess, 1.0), result)
-
-
-def _exp_rest(x: npt.ArrayLike) -> FloatArray:
-    """Return e^x − 1 − x, by its series where the difference would cancel."""
-    at = np.asarray(x, dtype=np.float64)
-    small = np.clip(at, -1.0, 1.0)
-    series = np.zeros_like(at)
-    for j in range(20, 2, -1):
-        series = small / j * (1 + series)
-    return np.where(np.abs(at) < 1, small * small / 2 * (1 + series), np.expm1(at) - at)
+        Raises
+        ------
+        DomainError
+            If `pure_epsilon` is inf, where no finite loss is left.
+        """
+        Direction(direction)
+        return LaplaceLaw(self.pure_epsilon)

@@ -10,14 +10,20 @@ from typing import Any
 
 import pytest
 
-_PATH = Path(__file__).parent / "gaussian_laplace.json"
+PATH = Path(__file__).parent / "values.json"
+
+
+def load() -> list[dict[str, Any]]:
+    """Return every entry: id, quantity, inputs, value, how it was computed, and its source."""
+    found: list[dict[str, Any]] = json.loads(PATH.read_text(encoding="utf-8"))
+    return found
 
 
 def entries(quantity: str) -> Any:
     """Return a decorator that runs a test over the entries of one quantity, as `inputs` and `value`."""
     found = [
         pytest.param(entry["inputs"], entry["value"], id=entry["id"])
-        for entry in json.loads(_PATH.read_text(encoding="utf-8"))
+        for entry in load()
         if entry["quantity"] == quantity
     ]
     if not found:

@@ -1,0 +1,236 @@
+"""Composition in storeys: blocks of releases on a fine lattice, blocks of blocks on a coarser one, and so on.
+
+What one lattice costs in width grows with the number of items on it and with its step squared, and a block's window is
+narrower than the whole's. So a few coarser and coarser lattices of moderate length do what one alone would need a
+far longer transform for.
+
+Mass that the window of a block leaves out or folds in, mass below a law's first node, and what the transform's
+rounding added or took, is *stray*: it is nowhere, or in a wrong place. Delta is exp(log_scale − tilt · epsilon)
+Σ weight · r with r = exp(−tilt · t) (1 − exp(−t)) at t = loss − epsilon, so whatever is composed with it, stray weight
+changes delta by at most itself times the greatest r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from dpviz.accounting._checks import FloatArray
+from dpviz.accounting._lattice_plan import Ledger, Plan, Storeys, least, reach
+from dpviz.accounting._lattice_power import Power, composed, transform_length
+from dpviz.accounting._lattice_read import Reader, Slack, reader
+from dpviz.accounting._lattice_weights import (
+    Lattice,
+    Weights,
+    above,
+    below,
+    block_parcels,
+    cut,
+    lattice_of,
+    release_parcels,
+)
+from dpviz.accounting._law import LossLaw
+
+LONGEST = 2**22
+"""The most nodes of a transform."""
+
+_SIGNS = (-1, 1)
+_FINENESS = 50
+_Parts: TypeAlias = Sequence[tuple[Weights, int]]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A block of releases of one law, `count` times, on one lattice: below the truth and above it."""
+
+    law: LossLaw
+    releases: int
+    count: int
+    weights: tuple[Weights, Weights]
+    lattice: Lattice
+    log_scale: float
+    stray: tuple[float, float]
+    escaped: float
+    """Mass that the weights above leave to infinity, of all copies together."""
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The whole composition, below the truth and above it."""
+
+    powers: tuple[Power, Power]
+    lattice: Lattice
+    first: int
+    tilt: float
+    log_scale: float
+    stray: tuple[float, float]
+    escaped: float
+    log_survival: float
+
+    def readers(self, start: float) -> tuple[Reader, Reader]:
+        """Return readers of the bounds below and above, from a loss on."""
+        below_, above_ = (
+            reader(
+                power,
+                lattice=self.lattice,
+                first=self.first,
+                tilt=self.tilt,
+                log_scale=self.log_scale,
+                start=start,
+                sign=sign,
+                slack=Slack(stray, self.escaped, self.log_survival),
+            )
+            for power, stray, sign in zip(self.powers, self.stray, _SIGNS, strict=True)
+        )
+        return below_, above_
+
+
+def compose(ledger: Ledger, planned: Plan, storeys: Storeys, tolerance: float) -> Composed:
+    """Return the composition of a ledger, storey by storey."""
+    items: list[Item] = []
+    for storey, step in enumerate(storeys.steps):
+        if storey > 0:
+            items = [part for item in items for part in _blocks(item, storeys, storey - 1, planned, tolerance)]
+        for law, count in ledger.entries:
+            if storeys.entry(count) == storey:
+                items.append(_release(law, count, step, planned, tolerance))
+    first, powers, stray = _joined(items, storeys.steps[-1], level=12 - float(np.log(tolerance)))
+    shift = sum(item.count * item.lattice.shift for item in items)
+    return Composed(
+        powers,
+        Lattice(storeys.steps[-1], shift),
+        first,
+        planned.tilt,
+        sum(item.count * item.log_scale for item in items),
+        stray,
+        sum(item.escaped for item in items),
+        ledger.log_survival(),
+    )
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Where composed weights are, in steps, and the orders for the best bounds of what is beyond."""
+
+    first: int
+    size: int
+    upward: float
+    downward: float
+
+
+def _joined(
+    items: Sequence[Item], step: float, *, level: float
+) -> tuple[int, tuple[Power, Power], tuple[float, float]]:
+    """Return the first node, the weights and the stray weight of all items composed.
+
+    Each end of the window leaves out about exp(−level).
+    """
+    window = _window([(item.weights[1], item.count) for item in items], step, level)
+    powers, strays = [], []
+    for side in (0, 1):
+        parts = [(item.weights[side], item.count) for item in items]
+        powers.append(composed(parts, first=window.first, size=window.size))
+        stray = sum(item.count * item.stray[side] for item in items)
+        total = sum(count * np.log(np.sum(part.weight) + stray) for part, count in parts)
+        strays.append(stray * float(np.exp(min(total, 700.0))) + _outside(parts, window))
+    return window.first, (powers[0], powers[1]), (strays[0], strays[1])
+
+
+def _window(parts: Sequence[tuple[Weights, int]], step: float, level: float) -> _Window:
+    """Return a window for composed weights; an end that would make it too long is cut off."""
+    ends = [sum(count * int(part.index[side]) for part, count in parts) for side in (0, -1)]
+    orders, reached = [], []
+    for sign in (1, -1):
+        thin = [(_thinned(part, sign), count) for part, count in parts]
+
+        def beyond(order: FloatArray, sign: int = sign, thin: _Parts = thin) -> FloatArray:
+            return (sum(count * _log_moments(part, sign * order * step) for part, count in thin) + level) / order
+
+        orders.append(least(beyond))
+        reached.append(float(beyond(np.array(orders[-1:]))[0]) / step)
+    low = max(ends[0], int(np.floor(-reached[1])) - 2)
+    high = min(ends[1], int(np.ceil(reached[0])) + 2)
+    size = transform_length(max(high - low, 1) + 2)
+    return _Window(low - 1, min(size, LONGEST), orders[0] * step, orders[1] * step)
+
+
+def _thinned(part: Weights, sign: int) -> Weights:
+    """Return fewer weights, to plan with, each moved towards the end that the sign points to."""
+    total = np.sum(part.weight)
+    mean = np.sum(part.weight * part.index) / total
+    spread = np.sqrt(np.sum(part.weight * (part.index - mean) ** 2) / total)
+    stride = max(int(spread / _FINENESS), 1)
+    group = part.index // stride
+    starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+    return Weights(group[starts] * stride + (stride if sign > 0 else 0), np.add.reduceat(part.weight, starts))
+
+
+def _log_moments(part: Weights, order: FloatArray) -> FloatArray:
+    """Return log Σ weight · exp(order · index) for each order."""
+    exponent = order[:, None] * part.index + np.log(part.weight)
+    peak = np.max(exponent, axis=1)
+    return peak + np.log(np.sum(np.exp(exponent - peak[:, None]), axis=1))
+
+
+def _release(law: LossLaw, count: int, step: float, planned: Plan, tolerance: float) -> Item:
+    """Return one law on the lattice."""
+    lattice = lattice_of(law, step)
+    tilt = planned.tilt
+    scale = float(np.real(law.log_moment(np.array([tilt + 0j]))[0]))
+    rest = float(np.log(tolerance) - np.log(count) - 14)
+    ends = reach(law, tilt=tilt, log_top=min(planned.log_delta, 0.0) + rest, log_bottom=rest)
+    nodes = cut(law, lattice=lattice, tilt=tilt, reach=ends, spread=planned.spread)
+    lower, upper = release_parcels(law, nodes, lattice=lattice, tilt=tilt, log_scale=scale)
+    edges = nodes[[0, -1]] * step + lattice.shift
+    with np.errstate(under="ignore"):
+        # moved up to the first node, what is below it would weigh at most this
+        head = float(np.exp(law.log_head(edges[:1])[0] + tilt * edges[0] - scale)) * (1 + 1e-9)
+        tail = float(np.exp(law.log_tail(edges[1:])[0])) * (1 + 1e-9)
+    weights = below(lower, lattice=lattice, tilt=tilt), above(upper, lattice=lattice, tilt=tilt)
+    return Item(law, 1, count, weights, lattice, scale, (0.0, head), count * tail)
+
+
+def _blocks(item: Item, storeys: Storeys, storey: int, planned: Plan, tolerance: float) -> list[Item]:
+    """Return the item's copies in blocks, and what remains as one smaller block, on the next storey's lattice."""
+    whole, rest = divmod(item.count, storeys.block)
+    level = 12 - float(np.log(tolerance)) + float(np.log(max(whole, 1)))
+    coarsening = storeys.coarsening[storey]
+    sizes = [(storeys.block, whole), (rest, 1)]
+    return [_block(item, size, number, coarsening, planned.tilt, level) for size, number in sizes if size * number]
+
+
+def _block(item: Item, size: int, number: int, coarsening: int, tilt: float, level: float) -> Item:
+    """Return `number` blocks of `size` copies of an item."""
+    copies = Item(item.law, item.releases, size, item.weights, item.lattice, item.log_scale, item.stray, 0.0)
+    first, powers, stray = _joined([copies], item.lattice.step, level=level)
+    coarse = Lattice(item.lattice.step * coarsening, size * item.lattice.shift)
+    weights = []
+    for power, sign, rounded in zip(powers, _SIGNS, (below, above), strict=True):
+        sure = np.maximum(power.weight + sign * power.spread_error, 0.0)
+        parcels = block_parcels(first, sure, lattice=item.lattice, tilt=tilt, coarsening=coarsening, sign=sign)
+        weights.append(rounded(parcels, lattice=coarse, tilt=tilt))
+    return Item(
+        item.law,
+        size * item.releases,
+        number,
+        (weights[0], weights[1]),
+        coarse,
+        size * item.log_scale,
+        (stray[0] + powers[0].stray_error, stray[1] + powers[1].stray_error),
+        item.escaped * size * number / item.count,
+    )
+
+
+def _outside(parts: Sequence[tuple[Weights, int]], window: _Window) -> float:
+    """Return a bound of the composed weight outside the window, by Chernoff's inequality on either side."""
+    total = 0.0
+    for order, end, side in ((window.upward, window.first + window.size, -1), (-window.downward, window.first - 1, 0)):
+        most = sum(count * int(part.index[side]) for part, count in parts)
+        if (most - end) * order >= 0:
+            with np.errstate(under="ignore"):
+                moments = [count * float(_log_moments(part, np.array([order]))[0]) for part, count in parts]
+                total += float(np.exp(min(sum(moments) - order * end, 0.0))) * 1.001
+    return total
