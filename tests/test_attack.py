@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpmath import mpf
 
 from dpviz.accounting._checks import DomainError
@@ -103,8 +102,8 @@ def test_at_even_odds_the_bayes_error_is_half_of_what_the_advantage_leaves():
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6), UNIT)
 @FINE
 def test_bayes_error_of_a_pair_that_is_not_symmetric(rows, prior):
-    p, q = np.array(rows, dtype=float).T + [[0.5], [0.5]]
-    p, q = p / p.sum(), q / q.sum()
+    weights = np.array(rows, dtype=float).T + 0.5
+    p, q = weights / weights.sum(axis=1, keepdims=True)
     found = bayes_error_from_profile(
         prior,
         delta=lambda e: hockey_stick_divergence(p, q, epsilon=e),
@@ -135,7 +134,9 @@ def test_one_guarantee_advantage_rate_and_error_come_from_its_curve(epsilon, del
 def test_a_guarantee_bounds_the_mechanism_that_keeps_it(mu, epsilon, prior):
     delta = gaussian_delta(epsilon, mu=mu)
     assert gaussian_advantage(mu) <= approximate_dp_advantage(epsilon, delta=delta) + 1e-14
-    assert gaussian_bayes_error(mu, prior=prior) >= approximate_dp_bayes_error(prior, epsilon=epsilon, delta=delta) - 1e-14
+    assert (
+        gaussian_bayes_error(mu, prior=prior) >= approximate_dp_bayes_error(prior, epsilon=epsilon, delta=delta) - 1e-14
+    )
     rates = true_positive_rate(ALPHAS, tradeoff=lambda a: gaussian_beta(a, mu=mu))
     assert np.all(rates <= approximate_dp_tpr(ALPHAS, epsilon=epsilon, delta=delta) + 1e-14)
 
@@ -206,6 +207,21 @@ def test_ends():
     assert positive_predictive_value(tpr=0.0, fpr=0.5, prior=[0.0, 0.5, 1.0]).tolist() == [0.0, 0.0, 1.0]
     found = gaussian_positive_predictive_value([0.0, 0.0, 0.0, 1.0, 0.5], mu=[1.0, 0.0, 1.0, 1.0, math.inf], prior=[0.125, 0.125, 0.0, 0.125, 0.5])  # fmt: skip
     assert found.tolist() == [1.0, 0.125, 0.0, 0.125, pytest.approx(2 / 3)]
+
+
+def test_no_extreme_input_warns_or_leaves_the_range():
+    levels = [0.0, 5e-324, 1e-300, 1e-16, 0.25, 0.5, 1 - 2**-53, 1.0]
+    sizes = [0.0, 5e-324, 1e-160, 1e-8, 1.0, 40.0, 709.0, 1500.0, 1e300, 1.7e308]
+    rates, mus, beliefs = np.meshgrid(levels, [*sizes, math.inf], levels, indexing="ij")
+    values = gaussian_positive_predictive_value(rates, mu=mus, prior=beliefs)
+    assert np.all((values >= beliefs * (1 - 1e-15)) & (values <= 1))
+    errors = gaussian_bayes_error(mus, prior=beliefs)
+    assert np.all((errors >= 0) & (errors <= np.minimum(beliefs, 1 - beliefs)))
+    rates, epsilons, deltas = np.meshgrid(levels, sizes, levels, indexing="ij")
+    found = approximate_dp_tpr(rates, epsilon=epsilons, delta=deltas)
+    assert np.all((found >= rates) & (found <= 1))
+    assert np.all(approximate_dp_advantage(epsilons, delta=deltas) <= 1)
+    assert np.all(approximate_dp_bayes_error(rates, epsilon=epsilons, delta=deltas) <= 0.5)
 
 
 @pytest.mark.parametrize(

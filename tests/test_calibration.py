@@ -4,8 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting import gaussian_mechanism
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from dpviz import (
     DomainError,

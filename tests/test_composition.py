@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from dpviz import (
     advanced_bound,
@@ -23,6 +22,9 @@ from dpviz import (
     rdp_to_epsilon,
     rdp_to_epsilon_improved,
 )
+from dpviz.accounting.composition import kairouz_bound, optimal_bound, zcdp_bound
+from dpviz.accounting.guarantees import composed_delta, kairouz_composition
+from dpviz.accounting.optimal import optimal_composition_delta
 from tests.reference import distance, entries
 
 LADDER = (basic_bound, advanced_bound, rdp_bound, improved_bound, exact_epsilon)
@@ -172,6 +174,58 @@ def test_advanced_composition_against_the_formula_in_mpmath():
                 truth = e * mpmath.sqrt(2 * k * mpmath.log(1 / d)) + k * e * mpmath.expm1(e)
                 computed = advanced_composition(epsilon, count=count, slack=slack)
                 assert computed == pytest.approx(float(truth), rel=1e-14)
+
+
+@settings(max_examples=25)
+@given(COUNTS, SIGMAS, SLACKS)
+def test_the_rungs_from_one_point_of_each_release_lie_in_order(count, sigma, delta):
+    here = {"count": count, "sigma": sigma, "delta": delta}
+    exact, kairouz = exact_epsilon(**here), kairouz_bound(**here)
+    assert kairouz >= exact * (1 - 1e-12) - 1e-15 * composed_mu(sigma=sigma, count=count)
+    assert zcdp_bound(**here) == rdp_bound(**here)
+    assert kairouz <= count * gaussian_epsilon(delta / 2 / count, mu=1 / sigma) * (1 + 1e-9)
+    optimal = optimal_bound(**here)
+    assert optimal <= kairouz * (1 + 1e-12)
+    assert optimal >= exact * (1 - 1e-12) - 1e-15 * composed_mu(sigma=sigma, count=count)
+
+
+@given(st.integers(1, 2000), st.floats(-0.5, 2).map(lambda power: 10.0**power), st.floats(-12, -2))
+def test_kairouz_and_optimal_spend_their_whole_delta(count, sigma, power):
+    delta = 10.0**power
+    with mpmath.workdps(40):
+        share = float(1 - ((1 - mpmath.mpf(delta)) / (1 - mpmath.mpf(delta) / 2)) ** (mpmath.mpf(1) / count))
+    each = gaussian_epsilon(share, mu=1 / sigma)
+    bound, total = kairouz_composition(each, delta=share, count=count, slack=delta / 2)
+    assert total == pytest.approx(delta, rel=1e-14)
+    assert kairouz_bound(count=count, sigma=sigma, delta=delta) == pytest.approx(bound, rel=1e-12)
+    epsilon = optimal_bound(count=count, sigma=sigma, delta=delta)
+    if epsilon > 0:
+        around = epsilon * np.array([1 - 1e-13, 1 + 1e-13])
+        before, after = optimal_composition_delta(around, epsilon=each, delta=share, count=count)
+        assert after * (1 - 1e-9) <= delta <= before * (1 + 1e-9)
+        assert composed_delta(share, count=count) <= after
+
+
+@settings(max_examples=15)
+@given(SIGMAS.filter(lambda sigma: sigma > 0.1), SLACKS)
+def test_the_cost_from_one_point_of_each_release_moves_as_it_should(sigma, delta):
+    count = np.unique(np.round(np.geomspace(1, 1e6, 25)))
+    for rule in (kairouz_bound, optimal_bound):
+        epsilon = rule(count=count, sigma=sigma, delta=delta)
+        falling = rule(count=100, sigma=sigma * np.geomspace(1, 1e3, 15), delta=delta)
+        slack = rule(count=100, sigma=sigma, delta=delta ** np.linspace(1, 0.01, 15))
+        for run in (epsilon, falling[::-1], slack[::-1]):
+            assert np.all(np.diff(run) >= -1e-12 * run[1:])
+
+
+def test_ends_of_the_rungs_from_one_point():
+    for rule in (zcdp_bound, kairouz_bound, optimal_bound):
+        assert rule(count=0, sigma=1.0, delta=0.1) == rule(count=0, sigma=1.0, delta=0.0) == 0.0
+        assert rule(count=5, sigma=1.0, sensitivity=0.0, delta=0.0) == 0.0
+        assert rule(count=5, sigma=1.0, delta=0.0) == math.inf
+        assert rule(count=[0, 5], sigma=1.0, delta=0.1).shape == (2,)
+        assert 0 <= rule(count=5, sigma=1e6, delta=0.9) < 1e-3
+    assert kairouz_bound(count=5, sigma=1.0, delta=1.0) == optimal_bound(count=5, sigma=1.0, delta=1.0) == 0.0
 
 
 def test_ends():

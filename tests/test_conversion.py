@@ -1,11 +1,10 @@
 import math
 
+import mpmath
 import numpy as np
 import pytest
-import mpmath
 from dp_accounting.rdp import rdp_privacy_accountant
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpviz import DomainError, gaussian_delta, gaussian_epsilon, gaussian_rdp, rdp_to_epsilon, rdp_to_epsilon_improved
 from dpviz.accounting.conversion import rdp_to_delta, rdp_to_delta_improved

@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpviz import DomainError, gaussian_delta, gaussian_rdp
 from dpviz.accounting.gaussian_law import GaussianLaw

@@ -5,8 +5,7 @@ import mpmath
 import numpy as np
 import pytest
 from dp_accounting.pld import common, privacy_loss_distribution
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpviz.accounting._checks import DomainError
 from dpviz.accounting.guarantees import basic_composition, composed_delta, kairouz_composition
@@ -92,7 +91,9 @@ def test_every_bound_is_above_the_least(epsilons, deltas, slack):
 @given(EPSILON, st.integers(1, 50), SLACK, SLACK)
 def test_closed_forms_reduce_to_those_of_equal_releases(epsilon, count, delta, slack):
     same = [epsilon] * count
-    assert basic_heterogeneous(same, deltas=delta) == pytest.approx(basic_composition(epsilon, delta=delta, count=count))
+    assert basic_heterogeneous(same, deltas=delta) == pytest.approx(
+        basic_composition(epsilon, delta=delta, count=count)
+    )
     found = advanced_heterogeneous(same, deltas=delta, slack=slack)
     assert found == pytest.approx(kairouz_composition(epsilon, delta=delta, count=count, slack=slack), rel=1e-13)
     assert composed_heterogeneous_delta([delta] * count) == pytest.approx(composed_delta(delta, count=count), rel=1e-14)
@@ -149,7 +150,7 @@ def test_ends():
     assert optimal_heterogeneous_epsilon(0.1, epsilons=[1.0], deltas=0.2) == math.inf
     assert optimal_heterogeneous_epsilon(0.5, epsilons=[0.0]) == 0.0
     assert optimal_heterogeneous_epsilon(0.2, epsilons=[1.5], deltas=[0.2]) == 1.5
-    with pytest.raises(DomainError, match="epsilons must be few enough.*33554432 outcomes"):
+    with pytest.raises(DomainError, match=r"epsilons must be few enough.*33554432 outcomes"):
         optimal_heterogeneous_delta(1.0, epsilons=np.linspace(0.1, 1, 25))
     with pytest.raises(TypeError, match="epsilons must be a list of numbers"):
         optimal_heterogeneous_delta(1.0, epsilons=[[0.1]])

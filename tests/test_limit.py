@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpmath import mpf
 
 from dpviz.accounting._checks import DomainError
@@ -62,7 +61,10 @@ def test_laplace_moments_from_the_definition(s):
         first = mean(lambda loss: loss)
         variance = mean(lambda loss: (loss - first) ** 2)
         third = mean(lambda loss: abs(loss - first) ** 3, (gap - first) / 2)
-        assert relative(laplace_limit_mu(pure_epsilon=s, count=7), 2 * mpmath.sqrt(7) * first / mpmath.sqrt(variance)) <= 3e-15
+        assert (
+            relative(laplace_limit_mu(pure_epsilon=s, count=7), 2 * mpmath.sqrt(7) * first / mpmath.sqrt(variance))
+            <= 3e-15
+        )
         gamma = mpf("0.56") * third / mpmath.sqrt(7) / variance**1.5
         assert relative(laplace_limit_error(pure_epsilon=s, count=7), gamma) <= 3e-15
 
@@ -119,7 +121,10 @@ def test_the_laplace_composition_lies_within_the_stated_error(s, count):
     p = density / density.sum()
     q = p * np.exp(-edges)
     q /= q.sum()
-    many = [np.maximum(np.fft.irfft(np.fft.rfft(law, 2 * half * count + 1) ** count, 2 * half * count + 1), 0) for law in (p, q)]
+    many = [
+        np.maximum(np.fft.irfft(np.fft.rfft(law, 2 * half * count + 1) ** count, 2 * half * count + 1), 0)
+        for law in (p, q)
+    ]
     curve = discrete_tradeoff(many[0] / many[0].sum(), many[1] / many[1].sum())
     mu, gamma = laplace_limit_mu(pure_epsilon=s, count=count), laplace_limit_error(pure_epsilon=s, count=count)
     alphas = np.linspace(gamma, 1 - gamma, 101)
@@ -157,10 +162,16 @@ def test_ends():
     assert laplace_limit_mu(pure_epsilon=1e-200, count=4) == 2e-200
     assert laplace_limit_mu(pure_epsilon=5e-324, count=1) == 5e-324
     huge = laplace_limit_mu(pure_epsilon=[1e100, 1e300, 1.7e308], count=2**53)
-    assert huge.tolist() == [pytest.approx(2e100 * math.sqrt(2**53 / 3)), pytest.approx(2e300 * math.sqrt(2**53 / 3)), math.inf]
+    assert huge.tolist() == [
+        pytest.approx(2e100 * math.sqrt(2**53 / 3)),
+        pytest.approx(2e300 * math.sqrt(2**53 / 3)),
+        math.inf,
+    ]
     assert math.isfinite(laplace_limit_error(pure_epsilon=1.7e308, count=1))
     for limit in (poisson_limit_mu, without_replacement_limit_mu):
-        found = limit(sampling_probability=[0.0, 0.5, 0.5, 0.0], noise_multiplier=[0.01, 0.01, 1.0, 1.0], count=[3, 3, 0, 3])
+        found = limit(
+            sampling_probability=[0.0, 0.5, 0.5, 0.0], noise_multiplier=[0.01, 0.01, 1.0, 1.0], count=[3, 3, 0, 3]
+        )
         assert found.tolist() == [0.0, math.inf, 0.0, 0.0]
         assert limit(sampling_probability=0.0, noise_multiplier=5e-324, count=3) == 0.0
         assert limit(sampling_probability=1.0, noise_multiplier=1e300, count=4) == pytest.approx(2e-300, rel=1e-14)

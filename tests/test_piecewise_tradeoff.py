@@ -3,8 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpviz.accounting._checks import DomainError
 from dpviz.accounting.gaussian import gaussian_beta
@@ -85,7 +84,10 @@ def test_the_greater_of_two_curves_is_a_curve_and_of_the_lesser_the_hull(one, tw
 @FINE
 def test_the_hull_is_the_least_mixture_of_two_tests(points):
     """By definition, in fractions: at each alpha the best mixture of any two tests, trivial ones included."""
-    tests = [(Fraction(a, 40), Fraction(b, 40)) for a, b in points] + [(Fraction(0), Fraction(1)), (Fraction(1), Fraction(0))]
+    tests = [(Fraction(a, 40), Fraction(b, 40)) for a, b in points] + [
+        (Fraction(0), Fraction(1)),
+        (Fraction(1), Fraction(0)),
+    ]
     hull = convex_minorant([float(a) for a, _ in tests], [float(b) for _, b in tests])
     for level in (Fraction(i, 23) for i in range(24)):
         best = min([b for a, b in tests if a == level] + [

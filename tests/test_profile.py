@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from dpviz.accounting._checks import DomainError
 from dpviz.accounting.gaussian import Gaussian, gaussian_beta, gaussian_delta

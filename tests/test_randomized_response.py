@@ -89,7 +89,7 @@ def test_delta_against_a_stranger():
         stranger = from_randomized_response(noise, categories, value_discretization_interval=1e-4)
         for epsilon in (0.0, 0.3, pure / 2, pure * 1.1):
             above = stranger.get_delta_for_epsilon(epsilon)
-            assert asked.delta(epsilon) <= above <= asked.delta(epsilon) + 1e-4
+            assert asked.delta(epsilon) - 1e-15 <= above <= asked.delta(epsilon) + 1e-4
 
 
 def test_estimate_is_unbiased_with_its_variance():
@@ -114,7 +114,7 @@ def test_estimate_is_unbiased_with_its_variance():
 @given(PURE, st.integers(2, 5), st.floats(-0.99, 40), st.one_of(st.just(0.0), st.floats(-300, 300)))
 def test_log_moment_keeps_its_digits(pure, categories, real, imaginary):
     order = complex(real, imaginary)
-    assume(order == 0 or abs(order) > 1e-150)
+    assume(order == 0 or abs(order) > 1e-30)
     found = complex(RandomizedResponseLaw(pure, categories).log_moment(np.array([order]))[0])
     with mpmath.workdps(120):
         z = mpmath.mpc(order)

@@ -3,8 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from mpmath import mpf
 
 from dpviz.accounting._checks import DomainError
@@ -119,8 +118,9 @@ def test_it_is_below_both_directions_and_touches_them(rate, mu):
     )
     assert np.all(both <= np.minimum(remove, add) + 1e-15)
     corner = float(gaussian_beta(0.5, mu=mu / 2))
-    assert both[ALPHAS < corner].tolist() == remove[ALPHAS < corner].tolist()
-    beyond = ALPHAS > rate * corner + (1 - rate) * (1 - corner) + 1e-12
+    before = np.less(ALPHAS, corner)
+    assert both[before].tolist() == remove[before].tolist()
+    beyond = np.greater(ALPHAS, rate * corner + (1 - rate) * (1 - corner) + 1e-12)
     assert both[beyond] == pytest.approx(add[beyond], rel=1e-13)
     inner = (remove > 1e-6) & (remove < 1)
     back = subsampled_gaussian_tradeoff(remove[inner], sampling_probability=rate, mu=mu, direction=Direction.ADD)
@@ -175,7 +175,9 @@ def test_one_guarantee_against_its_formula_at_high_precision(rate):
 @pytest.mark.parametrize("rate", [0.0, 0.05, 0.7, 1.0])
 def test_any_curve_agrees_with_the_closed_form(rate):
     for mu in (0.3, 2.0):
-        found = subsampled_tradeoff(ALPHAS, sampling_probability=rate, tradeoff=lambda a, mu=mu: gaussian_beta(a, mu=mu))
+        found = subsampled_tradeoff(
+            ALPHAS, sampling_probability=rate, tradeoff=lambda a, mu=mu: gaussian_beta(a, mu=mu)
+        )
         truth = subsampled_gaussian_tradeoff(ALPHAS, sampling_probability=rate, mu=mu)
         assert found == pytest.approx(truth, rel=0, abs=1e-14)
 
@@ -218,6 +220,18 @@ def test_ends():
     assert subsampled_approximate_dp_tradeoff([0.0, 0.5, 1.0], sampling_probability=0.5, epsilon=800.0, delta=1.0).tolist() == [0.5, 0.0, 0.0]  # fmt: skip
     tiny = subsampled_approximate_dp_tradeoff(0.999999, sampling_probability=1e-6, epsilon=720.0, delta=0.0)
     assert tiny == pytest.approx(math.exp(-720 + math.log(1e6) + math.log(1e-6)), rel=1e-5)
+
+
+def test_no_extreme_input_hangs_warns_or_leaves_the_range():
+    levels = [0.0, 5e-324, 1e-300, 1e-16, 0.25, 0.5, 1 - 2**-53, 1.0]
+    sizes = [0.0, 5e-324, 1e-160, 1e-8, 1.0, 37.0, 40.0, 709.0, 1500.0, 1e300, 1.7e308]
+    alphas, rates, mus = np.meshgrid(levels, levels, [*sizes, math.inf], indexing="ij")
+    for direction in (None, *Direction):
+        beta = subsampled_gaussian_tradeoff(alphas, sampling_probability=rates, mu=mus, direction=direction)
+        assert np.all((beta >= 0) & (beta <= 1 - alphas))
+    alphas, rates, epsilons, deltas = np.meshgrid(levels, levels, sizes, levels, indexing="ij")
+    beta = subsampled_approximate_dp_tradeoff(alphas, sampling_probability=rates, epsilon=epsilons, delta=deltas)
+    assert np.all((beta >= 0) & (beta <= 1 - alphas + 1e-16))
 
 
 @pytest.mark.parametrize(

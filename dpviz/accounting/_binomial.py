@@ -99,6 +99,17 @@ def product(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray
     return result, rest
 
 
+def difference_up(left: FloatArray, right: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
+    """Return left − right + rest for a tiny rest, rounded up: what is too low would promise too much."""
+    near = left - right
+    with np.errstate(invalid="ignore"):
+        back = left - near
+        lost = (left - (near + back)) + (back - right) + rest
+        is_low = (near - (near + lost)) + lost > 0
+    result = np.where(np.isfinite(lost), near + lost, near)
+    return np.where(is_low, np.nextafter(result, np.inf), result)
+
+
 def _high(x: FloatArray) -> FloatArray:
     scaled = x * (2.0**27 + 1)
     return scaled - (scaled - x)

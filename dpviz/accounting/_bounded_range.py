@@ -25,9 +25,9 @@ def scaled(epsilon: FloatArray | np.float64, distance: FloatArray, divisor: Floa
 
 def bounded_range_rdp(order: FloatArray, half: float) -> FloatArray:
     """Return the divergence at orders >= 1 for a finite half range h >= 0."""
-    excess, width = np.broadcast_arrays(order - 1, np.float64(half))
+    excess, width = order - 1, np.asarray(half)
     with np.errstate(over="ignore", under="ignore"):
-        return _rise_of_order(excess, width) + rise_of_range(excess, width)
+        return np.asarray(_rise_of_order(excess, width) + rise_of_range(excess, width))
 
 
 def _rise_of_order(a: FloatArray, h: FloatArray) -> FloatArray:
@@ -66,10 +66,10 @@ def _sinhc_rest(x: FloatArray) -> FloatArray:
 
 
 def coth_rest(x: FloatArray) -> FloatArray:
-    """Return x coth x − 1 = x/tanh x − 1 for x >= 0, by its continued fraction x²/(3 + x²/(5 + …)) up to 2."""
-    square = np.minimum(x, 2.0) ** 2
-    fraction = np.zeros_like(x)
-    for odd in range(33, 1, -2):
+    """Return x coth x − 1 = x/tanh x − 1 for x >= 0, by its continued fraction x²/(3 + x²/(5 + …)) up to 1."""
+    square = np.minimum(x, 1.0) ** 2
+    fraction = np.zeros_like(square)
+    for odd in range(21, 1, -2):
         fraction = square / (odd + fraction)
-    large = np.maximum(x, 2.0)
-    return np.where(x < 2, fraction, large / np.tanh(large) - 1)
+    large = np.maximum(x, 1.0)
+    return np.where(x < 1, fraction, large / np.tanh(large) - 1)

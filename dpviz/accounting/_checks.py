@@ -59,7 +59,7 @@ def real(name: str, value: npt.ArrayLike) -> FloatArray:
     if array.dtype.kind not in "iuf" or isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} must be a real number or an array of them, but got {value!r}")
     with np.errstate(over="ignore"):
-        return array.astype(np.float64)
+        return array.astype(np.float64) + 0.0  # -0.0 is read as 0
 
 
 def positive(name: str, value: npt.ArrayLike) -> FloatArray:
@@ -109,7 +109,7 @@ def scalar(name: str, value: FloatArray) -> float:
 
 def plain(result: npt.ArrayLike) -> Numbers:
     """Return a 0-d result as a float and any other as a float64 array."""
-    array = np.asarray(result, dtype=np.float64)
+    array = np.asarray(result, dtype=np.float64) + 0.0  # -0.0 is 0
     return array if array.ndim else float(array)
 
 

@@ -27,10 +27,12 @@ from dpviz.accounting._checks import BoolArray, FloatArray
 from dpviz.accounting._line import Line, line_through, sums
 from dpviz.accounting._saddle import Axis, IntArray, Product, first_axis, groups, nearby, seats, surround
 
-_MOST_ROUNDS = 12
+_MOST_ROUNDS = 24
 _MOST_STEPS = 40
 _LOG_HALF = -0.7
-_LOST = 16.0  # a line whose error grew this much beside that at its saddle is left for another
+_WORN = 16.0  # a line whose error grew this much beside that at its saddle is left for another
+_MOST_HALVINGS = 2
+_DROWNED = 0.01  # the relative error from which a value says nothing
 _DRIFT = 0.3  # how far, in steps of the phase, epsilon may move on one line
 
 
@@ -138,40 +140,46 @@ def _logs(line: Line, epsilon: FloatArray) -> FloatArray:
 
 
 def _solve_side(axis: Axis, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return epsilon and its error for each log of delta (upper side) or of 1 − delta (lower side).
+
+    Where the saddle's own estimate led to an epsilon at which rounding drowns the value, it is halved.
+    """
     axis, epsilon = nearby(axis, target)
     error = np.full(epsilon.size, np.inf)
-    pending = np.arange(epsilon.size)
+    pending, halvings = np.arange(epsilon.size), np.zeros(epsilon.size)
     for _ in range(_MOST_ROUNDS):
         seated = seats(axis, epsilon[pending])
         axis = seated.axis
-        is_done = ~seated.is_found
+        is_left = np.zeros(pending.size, dtype=np.bool_)
         for column, served in groups(seated):
             mine = pending[served]
             around, at = surround(seated, column, served, 0.0)
             line = line_through(around, at, epsilon[mine], np.minimum(seated.log_value[served], target[mine]))
-            epsilon[mine], error[mine], is_done[served] = _newton(line, epsilon[mine], target[mine])
-        pending = pending[~is_done]
+            epsilon[mine], error[mine], is_left[served], is_drowned = _newton(line, epsilon[mine], target[mine])
+            epsilon[mine] /= np.where(is_drowned, 2.0, 1.0)
+            halvings[mine] += is_drowned
+        pending = pending[is_left & (halvings[pending] <= _MOST_HALVINGS)]
         if not pending.size:
             break
-    error[pending] = np.inf
     return epsilon, error
 
 
-def _newton(line: Line, epsilon: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return epsilon after Newton steps on the log of the value, its error, and whether the line was right for it."""
+def _newton(line: Line, epsilon: FloatArray, target: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    """Return epsilon after Newton steps, its error, where another line should go on, and where this one is no use."""
     start, first = epsilon, sums(line, epsilon).error
     sign = 1.0 if line.c > 0 else -1.0
     for _ in range(_MOST_STEPS):
         seen = sums(line, epsilon)
-        is_lost = (seen.error > _LOST * first) | (seen.tail_q <= 0)
+        is_drowned = ~(seen.error <= _DROWNED) | (seen.tail_q <= 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             run = seen.value / seen.tail_q
             step = sign * (seen.exponent + np.log(seen.value) - target) * run
-        moved = np.where(is_lost, epsilon, np.maximum(epsilon + step, 0.0))
-        noise = np.where(is_lost, 0.0, seen.error * run)
+        is_worn = seen.error > _WORN * first
+        moved = np.where(is_drowned | is_worn, epsilon, np.maximum(epsilon + step, 0.0))
+        noise = np.where(is_drowned, np.inf, seen.error * run)
         is_still = np.abs(moved - epsilon) <= np.maximum(noise, 4 * np.spacing(epsilon))
         epsilon = moved
-        if (is_still | is_lost).all():
+        if is_still.all():
             break
-    is_right = is_still & ~is_lost & (np.abs(epsilon - start) * line.step < _DRIFT)
-    return epsilon, noise, is_right
+    is_right = is_still & ~is_drowned & ~is_worn & (np.abs(epsilon - start) * line.step < _DRIFT)
+    return epsilon, np.where(is_right, noise, np.inf), ~is_right, is_drowned & (epsilon == start)

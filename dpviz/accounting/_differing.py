@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from dpviz.accounting._binomial import gap_to, log1p_rest, log_pmf, mean_of_hits, product
+from dpviz.accounting._binomial import difference_up, gap_to, log1p_rest, log_pmf, mean_of_hits, product
 from dpviz.accounting._checks import DomainError, FloatArray
 from dpviz.accounting._outcomes import DEEPEST, SCALE, UPPER
 
@@ -63,7 +63,7 @@ class Differing:
         last = np.maximum(np.searchsorted(self.above, target) - 1, 0)
         with np.errstate(divide="ignore"):
             drop = -np.log1p(-np.clip((target - self.above[last]) / self.mass[last], 0.0, 1.0))
-        return np.maximum(self.loss[last] - drop, 0.0)
+        return np.maximum(difference_up(self.loss[last], drop), 0.0)
 
 
 def differing(releases: Releases) -> Differing:

@@ -21,10 +21,11 @@ CLOSED_ERROR = 1e-12
 """What a closed form's rounding is stated to stay within, relative."""
 
 _DEEPEST = -760.0  # the log of what is 0 in float64
-_TOLERANCES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # of the bracket whose upper end stands in for the contour
-_DETOUR = 0.8  # saddle widths to the line that checks another
+_TOLERANCES = (1e-6, 1e-3)  # of the bracket whose upper end stands in for the contour
+_DETOUR = -0.8  # saddle widths to the line that checks another; towards the poles, away from where moments explode
 _UNFIT = "too much of the loss sits on points, or nearly so, for a contour"
 _SAFE = "the certified bracket answers, and its upper end is given"
+_BOUND = "Chernoff's bound on the loss is given"
 
 
 T = TypeVar("T")
@@ -150,11 +151,14 @@ def answer(ledger: Ledger, question: Question, engine: Engine, tolerance: float 
         return found
     if engine is Engine.CONTOUR:
         raise DomainError("engine", f"another one: {_UNFIT}", engine.value)
-    return _loosened(lambda width: _by_lattice(ledger, question, width, f"{_UNFIT}: {_SAFE}"), _TOLERANCES[1:])
+    try:
+        return _loosened(lambda width: _by_lattice(ledger, question, width, f"{_UNFIT}: {_SAFE}"), _TOLERANCES)
+    except DomainError as refusal:
+        return _by_chernoff(ledger, question, f"{_UNFIT}, and the lattice cannot tell either ({refusal}): {_BOUND}")
 
 
 def _by_closed_form(closed: Profile, question: Question) -> Account:
-    value = float((closed.delta if question.is_delta_wanted else closed.epsilon)(question.at))
+    value = float((closed.delta if question.is_delta_wanted else closed.epsilon)(question.at)) + 0.0  # no −0
     if isinstance(closed, ComposedLaplace):
         bracket = closed.delta_bracket if question.is_delta_wanted else closed.epsilon_bracket
         lower, upper = bracket(question.at)
@@ -167,6 +171,8 @@ def _by_contour(ledger: Ledger, question: Question) -> Account | None:
     """Return the answer of two contours beside each other, or None if they are not fit."""
     best: Account | None = None
     for way, direction in zip(ledger.ways, _directions(ledger), strict=True):
+        if best is not None and _is_below(way, question, best.value):
+            continue
         point = _delta_point(way, question.at) if question.is_delta_wanted else _epsilon_point(way, question.at)
         if point is None:
             return None
@@ -175,6 +181,13 @@ def _by_contour(ledger: Ledger, question: Question) -> Account | None:
             low = max(value - error, 0.0)
             best = _account(low, value, value + error, Engine.CONTOUR, direction, is_certified=False)
     return best
+
+
+def _is_below(way: OneWay, question: Question, value: float) -> bool:
+    """Return whether this direction certainly costs no more than the other."""
+    epsilon, delta = (question.at, value) if question.is_delta_wanted else (value, question.at)
+    with np.errstate(divide="ignore"):
+        return bool(way.chernoff(np.array([epsilon]))[0] <= np.log(delta))
 
 
 def _delta_point(way: OneWay, epsilon: float) -> tuple[float, float] | None:
@@ -207,6 +220,15 @@ def _by_lattice(ledger: Ledger, question: Question, tolerance: float, note: str)
     return _account(lower, upper, upper, Engine.LATTICE, _directions(ledger)[worst], is_certified=True, note=note)
 
 
+def _by_chernoff(ledger: Ledger, question: Question, note: str) -> Account:
+    at = np.array([question.at])
+    ask = OneWay.least_bound if question.is_delta_wanted else OneWay.epsilon_bound
+    bounds = [float(ask(way, at)[0]) for way in ledger.ways]
+    worst = int(np.argmax(bounds))
+    upper = float(np.exp(bounds[worst])) if question.is_delta_wanted else bounds[worst]
+    return _account(0.0, upper, upper, Engine.CONTOUR, _directions(ledger)[worst], is_certified=False, note=note)
+
+
 def _account(
     lower: float,
     value: float,
@@ -229,7 +251,11 @@ def _log_delta(way: OneWay, epsilon: FloatArray) -> FloatArray:
     found = way.log_delta(epsilon)
     if not found.is_fit.all():
         left = ~found.is_fit
-        bracket = _loosened(lambda width: lattice_delta(way.laws, epsilon[left], tolerance=width), _TOLERANCES)
+        try:
+            bracket = _loosened(lambda width: lattice_delta(way.laws, epsilon[left], tolerance=width), _TOLERANCES)
+        except DomainError:
+            found.value[left] = way.least_bound(epsilon[left])
+            return found.value
         with np.errstate(divide="ignore"):
             found.value[left] = np.log(bracket.upper)
     return found.value
@@ -239,7 +265,11 @@ def _epsilon(way: OneWay, delta: FloatArray) -> FloatArray:
     found = way.epsilon(delta)
     if not found.is_fit.all():
         left = ~found.is_fit
-        bracket = _loosened(lambda width: lattice_epsilon(way.laws, delta[left], tolerance=width), _TOLERANCES)
+        try:
+            bracket = _loosened(lambda width: lattice_epsilon(way.laws, delta[left], tolerance=width), _TOLERANCES)
+        except DomainError:
+            found.value[left] = way.epsilon_bound(delta[left])
+            return found.value
         found.value[left] = bracket.upper
     return found.value
 

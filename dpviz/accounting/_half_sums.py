@@ -13,11 +13,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr
 
-from dpviz.accounting._checks import BoolArray, FloatArray
+from dpviz.accounting._checks import FloatArray
 from dpviz.accounting._mills import mills, mills_drop
 from dpviz.accounting._twofold import two_product
 
-_TERMS = 160
+_MOST_TERMS = 160
 _FALL = 40.0
 _BLOCK = 2048
 _EULER = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
@@ -31,7 +31,7 @@ def half_sum(
     start = np.maximum(first, 0.0)
     exponent, rest = gaussian_exponent(start, sigma)
     factor = np.empty_like(sigma)
-    short = _is_short(first, sigma)
+    short = _terms(first, sigma) <= _MOST_TERMS
     for part, rule in ((short, _added), (~short, _integrated)):
         for at in np.array_split(np.flatnonzero(part), 1 + part.sum() // _BLOCK):
             factor[at] = rule(first[at], change[at], sigma[at], kappa[at])
@@ -50,18 +50,18 @@ def gaussian_exponent(place: FloatArray, sigma: FloatArray) -> tuple[FloatArray,
     return np.where(is_middling, square / 2, ratio * ratio / 2), np.where(is_middling, rest, 0.0)
 
 
-def _is_short(first: FloatArray, sigma: FloatArray) -> BoolArray:
-    """Tell where the terms kept reach down to e^{−40} of the greatest."""
-    skipped = np.minimum(np.maximum(-first, 0.0), np.sqrt(2 * _FALL) * sigma + 1)
-    span = _TERMS - skipped
-    return np.asarray((span > 0) & (span / sigma * ((2 * np.maximum(first, 0.0) + span) / sigma) >= 2 * _FALL))
+def _terms(first: FloatArray, sigma: FloatArray) -> FloatArray:
+    """Return how many terms reach down to e^{−40} of the greatest, those left of the centre included."""
+    start, reach = np.maximum(first, 0.0), np.sqrt(2 * _FALL) * sigma
+    with np.errstate(invalid="ignore"):
+        right = reach * (reach / (start + np.hypot(start, reach)))
+    return np.asarray(np.where(np.isfinite(reach), right, np.inf) + np.minimum(np.maximum(-first, 0.0), reach) + 2)
 
 
 def _added(first: FloatArray, change: FloatArray, sigma: FloatArray, kappa: FloatArray) -> FloatArray:
     begin = np.maximum(first, -np.floor(np.sqrt(2 * _FALL) * sigma + 1))
     start = np.maximum(first, 0.0)
-    step = np.arange(_TERMS + 1.0)[:, None]
-    place = begin + step
+    place = begin + np.arange(np.ceil(_terms(first, sigma).max(initial=1.0)) + 1)[:, None]
     fallen = (place - start) * (place + start) / sigma / sigma / 2
     gap = np.where(np.isinf(kappa), -np.inf, kappa - (place - first) * change / sigma / sigma)
     return np.asarray((np.exp(-fallen) * -np.expm1(gap)).sum(axis=0))

@@ -156,7 +156,7 @@ def window_end(index: int, count: int) -> float:
     return (index + 1) * _REACH * math.sqrt(count)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def window(pure_epsilon: float, count: int, index: int, is_upward: bool) -> Window:
     """Return the window of that index, for tails that weigh a loss by e^(l/2) (upward) or by e^(−l/2)."""
     s, k = pure_epsilon, count

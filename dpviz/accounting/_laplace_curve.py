@@ -15,7 +15,7 @@ def log_delta(epsilon: FloatArray, s: float, k: int) -> tuple[FloatArray, FloatA
     """Return log delta and the bound of its error; below 0 from delta(−ε) = 1 − e^−ε + e^−ε delta(ε)."""
     log_delta, error = np.full(epsilon.shape, -np.inf), np.zeros(epsilon.shape)
     size = np.abs(epsilon)
-    inner = size <= k * s
+    inner = (size <= k * s) & (k * s > 0)
     if inner.any():
         found = read(Tail.DELTA, size[inner], s, k)
         log_delta[inner], error[inner] = np.minimum(found.log_value, 0.0), found.error
@@ -28,20 +28,18 @@ def log_delta(epsilon: FloatArray, s: float, k: int) -> tuple[FloatArray, FloatA
 
 
 def epsilon(delta: FloatArray, s: float, k: int) -> tuple[FloatArray, FloatArray]:
-    """Return epsilon, and the bound of the error of log delta there."""
+    """Return epsilon; where it comes out within a cell of 0, delta(0) decides whether it is 0."""
     epsilon, error = np.zeros(delta.shape), np.zeros(delta.shape)
-    if s == 0 or k == 0:
-        return epsilon, error
-    at_zero = read(Tail.DELTA, np.zeros(1), s, k)
-    with np.errstate(divide="ignore"):
-        log_delta = np.log(delta)
+    inner = (delta > 0) & (delta < 1) & (k * s > 0)
     epsilon[delta == 0] = k * s
-    inner = (delta > 0) & (log_delta < at_zero.log_value) & (delta < 1)
-    error[delta > 0] = at_zero.error
     if inner.any():
-        cell, down, _ = solve(Tail.DELTA, log_delta[inner], s, k)
-        epsilon[inner] = np.clip(loss_at(cell, down, s, k), 0.0, k * s)
-        error[inner] = np.maximum(error[inner], read(Tail.DELTA, epsilon[inner], s, k).error)
+        log_delta = np.log(delta[inner])
+        cell, down, _ = solve(Tail.DELTA, log_delta, s, k)
+        found = np.clip(loss_at(cell, down, s, k), 0.0, k * s)
+        near = found <= s
+        if near.any():
+            found[near & (log_delta >= read(Tail.DELTA, np.zeros(1), s, k).log_value)] = 0.0
+        epsilon[inner] = found
     return epsilon, error
 
 
@@ -63,11 +61,14 @@ def _left_beta(log_alpha: FloatArray, s: float, k: int) -> FloatArray:
     cell, down, is_atom = solve(Tail.LOWER, log_alpha, s, k)
     loss = loss_at(cell, down, s, k)
     with np.errstate(under="ignore"):
-        beta = np.exp(read_at(Tail.LOWER, k - 1 - cell, 1 - down, s, k).log_value)
+        beta: FloatArray = np.exp(read_at(Tail.LOWER, k - 1 - cell, 1 - down, s, k).log_value)
         closed = read_at(Tail.LOWER, cell, np.zeros(loss.shape), s, k).log_value
-        part = np.exp(loss + log_alpha) * np.expm1(np.maximum(closed - log_alpha, 0.0))
-        total: FloatArray = np.minimum(beta + np.where(is_atom, part, 0.0), -np.expm1(log_alpha))
-    return total
+        part = -np.exp(loss + closed) * np.expm1(np.minimum(log_alpha - closed, 0.0))
+        beta = np.minimum(beta + np.where(is_atom, part, 0.0), -np.expm1(log_alpha))
+        high = beta > 0.5  # the line through the point, 1 − delta(ε) − e^ε alpha, is better where beta is near 1
+        log_delta = read_at(Tail.DELTA, cell[high], down[high], s, k).log_value
+        beta[high] = 1 - (np.exp(log_delta) + np.exp((loss + log_alpha)[high]))
+    return beta
 
 
 def _right_beta(log_rest: FloatArray, s: float, k: int) -> FloatArray:

@@ -17,6 +17,7 @@ from dpviz.accounting._laplace_cells import IntArray, Window
 
 _SPLIT = 2.0**27 + 1
 _MOST_STEPS = 100
+_NOWHERE = 1e-290  # so far down a cell is its start
 _ROUNDING = 2.0**-53
 
 
@@ -199,7 +200,7 @@ def _find(
     is_first = np.isneginf(ends[0])
     with np.errstate(invalid="ignore"):
         part = np.where(is_first, np.exp(target - ends[1]), (target - ends[0]) / (ends[1] - ends[0]))
-    down = width * np.clip(part, 1e-300, 1.0)
+    down = width * np.clip(part, _NOWHERE / 2, 1.0)
     for _ in range(_MOST_STEPS):
         reading = _read_window(tail, held, cell, low + down)
         gap = reading.log_value - target
@@ -210,6 +211,7 @@ def _find(
         is_kept = (moved >= below) & (moved <= above)
         moved = np.where(is_kept, moved, np.where(is_first & (below == 0), above / 16, (below + above) / 2))
         is_done = (np.abs(moved - down) <= 1e-9 * moved) | (np.abs(gap) <= 1e-12)  # and this step squares either
+        is_done |= moved < _NOWHERE
         down = moved
         if is_done.all():
             return down

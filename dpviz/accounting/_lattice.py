@@ -8,19 +8,22 @@ truncation and the window can have done is added to the bound above and taken of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import DomainError, FloatArray, Numbers, plain
-from dpviz.accounting._lattice_blocks import LONGEST, Composed, compose
-from dpviz.accounting._lattice_plan import Ledger, Plan, Storeys, guesses, plan, storeys_for
+from dpviz.accounting._lattice_blocks import Composed, TooLongError, compose
+from dpviz.accounting._lattice_plan import Ledger, Plan, guesses, plan
+from dpviz.accounting._lattice_storeys import storeys_for
 from dpviz.accounting._law import LossLaw
 
-_MOST_RUNS = 4
+_MOST_RUNS = 6
+_MOST_TRIES = 20
 _TINY = 1e-305
+_LEAST_LOG = float(np.log(_TINY))
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def lattice_delta(laws: Sequence[tuple[LossLaw, int]], epsilon: npt.ArrayLike, *
         group, bounds = _delta_group(ledger, losses.ravel(), left, width)
         lower[group], upper[group] = bounds
         left = np.setdiff1d(left, group)
-    return Bracket(plain(lower.reshape(losses.shape)), plain(upper.reshape(losses.shape)))
+    return Bracket(plain(lower.reshape(losses.shape) + 0.0), plain(upper.reshape(losses.shape) + 0.0))
 
 
 def _known_delta(ledger: Ledger, losses: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,40 +96,62 @@ def _delta_group(
 ) -> tuple[npt.NDArray[np.intp], tuple[FloatArray, FloatArray]]:
     """Return the places of the greatest losses that one tilt serves, and delta's bounds there."""
     greatest = float(np.max(losses[left]))
-    planned = plan(ledger, greatest, tolerance=tolerance)
-    least_loss = greatest - min(4 * planned.spread, 300.0)
-    group = left[losses[left] >= least_loss]
+    planned = plan(ledger, np.array([greatest]), tolerance=tolerance)
+    if planned.log_bound < _LEAST_LOG:  # Chernoff's bound at the same order grows by so much over so far down
+        group = left[losses[left] >= greatest - (_LEAST_LOG - planned.log_bound) / planned.peak]
+        return group, (np.zeros(group.size), np.full(group.size, np.exp(_LEAST_LOG)))
+    group, planned = _near(ledger, losses, left, planned, tolerance)
     here = losses[group]
-    planned = plan(ledger, float(np.max(here) + np.min(here)) / 2, tolerance=tolerance) if group.size > 1 else planned
-    aim, excess, previous = tolerance, np.inf, np.inf
+    aim, excess, previous, stalls = tolerance, np.inf, np.inf, 0
     for _ in range(_MOST_RUNS):
-        storeys, is_finest = _affordable(ledger, planned, aim)
-        made = compose(ledger, planned, storeys, tolerance)
+        made, is_finest = _composed(ledger, planned, aim, tolerance)
         low, high = made.readers(float(np.min(here)))
         lower, upper = low.delta(here), np.nextafter(high.delta(here), 1.0)
-        now = float(np.max((upper - lower) / (tolerance * upper + _TINY)))
-        if now <= 1:
-            return group, (lower, upper)
-        excess = min(excess, now)
-        if is_finest or now > 0.5 * previous:
+        ratio = (upper - lower) / (tolerance * upper + _TINY)
+        now, is_done = float(np.max(ratio)), ratio <= 1
+        if is_done.all() or (is_done[0] and aim < tolerance):
+            return group[is_done], (lower[is_done], upper[is_done])
+        excess = min(excess, float(ratio[0]))
+        stalls += now > 0.9 * previous
+        if is_finest or stalls > 2:
             break
-        aim, previous = aim * 0.6 / min(now, 100.0), now
+        aim, previous = aim * 0.6 / min(now * 4**stalls, 100.0), now
     raise _unreachable(tolerance, excess)
 
 
-def _affordable(ledger: Ledger, planned: Plan, tolerance: float) -> tuple[Storeys, bool]:
-    """Return the storeys for a tolerance, or the finest there may be, and whether it is those."""
-    aim = tolerance
-    finest = 16 * planned.spread / LONGEST
-    storeys = storeys_for(ledger, planned, aim)
-    while storeys.steps[-1] < finest:
-        aim *= 1.5
-        storeys = storeys_for(ledger, planned, aim)
-    return storeys, aim > tolerance
+def _near(
+    ledger: Ledger, losses: FloatArray, left: npt.NDArray[np.intp], planned: Plan, tolerance: float
+) -> tuple[npt.NDArray[np.intp], Plan]:
+    """Return the places of the greatest losses, falling, as far down as one tilt serves, and the plan for them."""
+    order = left[np.argsort(-losses[left], kind="stable")]
+    room = min(4 * planned.spread, 300.0)
+    while True:
+        group = order[losses[order] >= losses[order[0]] - room]
+        if losses[group[-1]] == losses[group[0]]:
+            return group, planned
+        shared = plan(ledger, losses[group], tolerance=tolerance)
+        height = float(ledger.log_moment(np.array([shared.tilt]))[0])
+        if height - shared.tilt * losses[group[0]] - shared.log_bound < 6:
+            return group, shared
+        room /= 2
+
+
+def _composed(ledger: Ledger, planned: Plan, aim: float, tolerance: float) -> tuple[Composed, bool]:
+    """Return the composition on lattices for a tolerance, or the finest there may be, and whether it is those."""
+    coarser = 1.0
+    for _ in range(_MOST_TRIES):
+        try:
+            storeys = storeys_for(ledger, planned, aim * coarser)
+            return compose(ledger, planned, storeys, min(aim, tolerance)), coarser > 1
+        except TooLongError as error:
+            coarser *= max(error.times, 1.2) ** 2
+    raise _unreachable(tolerance, np.inf)
 
 
 def _unreachable(tolerance: float, excess: float) -> DomainError:
-    return DomainError("tolerance", f"at least {1.2 * tolerance * excess:.2g} for this composition", tolerance)
+    reachable = 1.2 * tolerance * excess
+    least = f"at least {reachable:.2g}" if reachable < 1 else "more than this method has"
+    return DomainError("tolerance", f"{least} for this composition", tolerance)
 
 
 def lattice_epsilon(laws: Sequence[tuple[LossLaw, int]], delta: npt.ArrayLike, *, tolerance: float = 1e-6) -> Bracket:
@@ -165,8 +190,8 @@ def lattice_epsilon(laws: Sequence[tuple[LossLaw, int]], delta: npt.ArrayLike, *
     lower, upper = _known_epsilon(ledger, slack)
     left = np.flatnonzero(np.isnan(upper))
     if left.size:
-        losses, log_delta = guesses(ledger)
-        guess = np.interp(-np.log(slack), -log_delta, losses)
+        losses, log_delta = guesses(ledger, float(np.log(np.min(slack[left]))))
+        guess = np.interp(-np.log(np.maximum(slack, 1e-320)), -log_delta, losses)
     while left.size:
         group, bounds = _epsilon_group(ledger, slack, guess, left, width)
         lower[group], upper[group] = bounds
@@ -193,30 +218,31 @@ def _epsilon_group(
     ledger: Ledger, slack: FloatArray, guess: FloatArray, left: npt.NDArray[np.intp], tolerance: float
 ) -> tuple[npt.NDArray[np.intp], tuple[FloatArray, FloatArray]]:
     """Return the places of the greatest guesses that one tilt serves, and epsilon's bounds there."""
-    greatest = float(np.max(guess[left]))
-    planned = plan(ledger, greatest, tolerance=tolerance)
-    group = left[guess[left] >= greatest - min(4 * planned.spread, 300.0)]
+    planned = plan(ledger, np.array([np.max(guess[left])]), tolerance=tolerance)
+    group, planned = _near(ledger, guess, left, planned, tolerance)
     here, wanted = guess[group], slack[group]
-    shrink, excess, previous = 1.0, np.inf, np.inf
+    shrink, excess, previous, stalls = 1.0, np.inf, np.inf, 0
     for _ in range(2 * _MOST_RUNS):
-        planned = plan(ledger, float(np.max(here) + np.min(here)) / 2, tolerance=tolerance)
-        relative = min(tolerance * max(float(np.min(here)), planned.spread) * planned.pull, 0.1)
-        storeys, is_finest = _affordable(ledger, planned, shrink * relative)
-        made = compose(ledger, planned, storeys, relative)
+        planned = plan(ledger, here, tolerance=tolerance)
+        steepest = 4 / (tolerance * max(float(np.min(here)), planned.spread))  # where delta falls faster, it may
+        planned = replace(planned, pull=min(planned.pull, steepest), tilt=min(planned.tilt, steepest))
+        relative = 4 * planned.pull / steepest * (1 - float(np.max(wanted)))
+        aim = shrink * min(relative, 0.1)
+        made, is_finest = _composed(ledger, planned, aim, aim)
         lower, upper = _epsilon_bounds(made, wanted, float(np.min(here)) - 8 / planned.pull)
         upper = np.minimum(upper, max(ledger.support[1], 0.0))
-        ratio = (upper - lower) / (tolerance * np.maximum(upper, planned.spread))
-        worst = float(np.max(np.where(upper == lower, 0.0, ratio)))
+        room = tolerance * np.maximum(np.where(np.isfinite(upper), upper, 0.0), planned.spread)
+        worst = float(np.max(np.where(upper == lower, 0.0, (upper - lower) / room)))
         if worst <= 1:
             return group, (lower, upper)
-        moved = np.where(np.isfinite(upper), (lower + upper) / 2, lower + planned.spread)
-        is_settled = float(np.max(np.abs(moved - here))) < planned.spread
-        here = moved
-        excess = min(excess, worst)
-        if is_settled:
-            if is_finest or worst > 0.5 * previous:
+        moved = np.where(np.isfinite(upper), (lower + upper) / 2, np.maximum(lower, here))
+        is_settled = float(np.max(np.abs(moved - here))) * planned.pull < 3
+        here, excess = moved, min(excess, worst)
+        if is_settled or not np.isfinite(worst):
+            stalls += worst > 0.9 * previous
+            if is_finest or stalls > 2:
                 break
-            shrink, previous = shrink * 0.6 / min(worst, 100.0), worst
+            shrink, previous = shrink * 0.6 / min(worst * 4**stalls, 100.0), worst
     raise _unreachable(tolerance, excess)
 
 

@@ -13,41 +13,45 @@ changes delta by at most itself times the greatest r.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from dpviz.accounting._checks import FloatArray
-from dpviz.accounting._lattice_plan import Ledger, Plan, Storeys, least, reach
-from dpviz.accounting._lattice_power import Power, composed, transform_length
+from dpviz.accounting._lattice_plan import Ledger, Plan, least, reach
+from dpviz.accounting._lattice_power import LONGEST, Power, composed, transform_length
 from dpviz.accounting._lattice_read import Reader, Slack, reader
+from dpviz.accounting._lattice_release import cut, lattice_of, release_parcels
+from dpviz.accounting._lattice_storeys import Storeys, storeys_for
 from dpviz.accounting._lattice_weights import (
     Lattice,
     Weights,
     above,
     below,
     block_parcels,
-    cut,
-    lattice_of,
-    release_parcels,
+    moved_parcels,
+    rounded_by,
 )
 from dpviz.accounting._law import LossLaw
-
-LONGEST = 2**22
-"""The most nodes of a transform."""
 
 _SIGNS = (-1, 1)
 _FINENESS = 50
 _Parts: TypeAlias = Sequence[tuple[Weights, int]]
 
 
+class TooLongError(Exception):
+    """A step is so fine that a window would have too many nodes."""
+
+    def __init__(self, times: float) -> None:
+        super().__init__(times)
+        self.times = times
+
+
 @dataclass(frozen=True)
 class Item:
-    """A block of releases of one law, `count` times, on one lattice: below the truth and above it."""
+    """A release or a block of releases, `count` times, on one lattice: below the truth and above it."""
 
-    law: LossLaw
-    releases: int
     count: int
     weights: tuple[Weights, Weights]
     lattice: Lattice
@@ -94,10 +98,13 @@ def compose(ledger: Ledger, planned: Plan, storeys: Storeys, tolerance: float) -
     for storey, step in enumerate(storeys.steps):
         if storey > 0:
             items = [part for item in items for part in _blocks(item, storeys, storey - 1, planned, tolerance)]
-        for law, count in ledger.entries:
+        for law, count in storeys.home:
             if storeys.entry(count) == storey:
                 items.append(_release(law, count, step, planned, tolerance))
-    first, powers, stray = _joined(items, storeys.steps[-1], level=12 - float(np.log(tolerance)))
+    for entry in storeys.foreign:
+        own = storeys_for(Ledger((entry,)), planned, tolerance / len(storeys.foreign))
+        items.append(_moved(compose(Ledger((entry,)), planned, own, tolerance), storeys.steps[-1]))
+    first, powers, stray = _joined(items, storeys.steps[-1], level=14 - float(np.log(tolerance)))
     shift = sum(item.count * item.lattice.shift for item in items)
     return Composed(
         powers,
@@ -115,8 +122,8 @@ def compose(ledger: Ledger, planned: Plan, storeys: Storeys, tolerance: float) -
 class _Window:
     """Where composed weights are, in steps, and the orders for the best bounds of what is beyond."""
 
-    first: int
-    size: int
+    low: int
+    high: int
     upward: float
     downward: float
 
@@ -128,33 +135,34 @@ def _joined(
 
     Each end of the window leaves out about exp(−level).
     """
-    window = _window([(item.weights[1], item.count) for item in items], step, level)
+    sides = [[(item.weights[side], item.count) for item in items] for side in (0, 1)]
+    windows = [_window(parts, step, level) for parts in sides]
+    first = min(window.low for window in windows) - 1
+    size = transform_length(max(window.high for window in windows) + 2 - first)
+    if size > LONGEST:
+        raise TooLongError(size / LONGEST)
     powers, strays = [], []
-    for side in (0, 1):
-        parts = [(item.weights[side], item.count) for item in items]
-        powers.append(composed(parts, first=window.first, size=window.size))
+    for side, parts in enumerate(sides):
+        powers.append(composed(parts, first=first, size=size))
         stray = sum(item.count * item.stray[side] for item in items)
         total = sum(count * np.log(np.sum(part.weight) + stray) for part, count in parts)
-        strays.append(stray * float(np.exp(min(total, 700.0))) + _outside(parts, window))
-    return window.first, (powers[0], powers[1]), (strays[0], strays[1])
+        strays.append(stray * float(np.exp(min(total, 700.0))) + _outside(parts, windows[side], first, size))
+    return first, (powers[0], powers[1]), (strays[0], strays[1])
 
 
-def _window(parts: Sequence[tuple[Weights, int]], step: float, level: float) -> _Window:
-    """Return a window for composed weights; an end that would make it too long is cut off."""
-    ends = [sum(count * int(part.index[side]) for part, count in parts) for side in (0, -1)]
-    orders, reached = [], []
-    for sign in (1, -1):
+def _window(parts: _Parts, step: float, level: float) -> _Window:
+    """Return a window for composed weights."""
+    ends = []
+    for sign, side in ((-1, 0), (1, -1)):
         thin = [(_thinned(part, sign), count) for part, count in parts]
 
         def beyond(order: FloatArray, sign: int = sign, thin: _Parts = thin) -> FloatArray:
             return (sum(count * _log_moments(part, sign * order * step) for part, count in thin) + level) / order
 
-        orders.append(least(beyond))
-        reached.append(float(beyond(np.array(orders[-1:]))[0]) / step)
-    low = max(ends[0], int(np.floor(-reached[1])) - 2)
-    high = min(ends[1], int(np.ceil(reached[0])) + 2)
-    size = transform_length(max(high - low, 1) + 2)
-    return _Window(low - 1, min(size, LONGEST), orders[0] * step, orders[1] * step)
+        order = least(beyond)
+        last = sign * sum(count * int(part.index[side]) for part, count in parts)
+        ends.append((sign * min(last, int(np.ceil(beyond(np.array([order]))[0] / step)) + 1), order * step))
+    return _Window(ends[0][0], ends[1][0], ends[1][1], ends[0][1])
 
 
 def _thinned(part: Weights, sign: int) -> Weights:
@@ -172,7 +180,8 @@ def _log_moments(part: Weights, order: FloatArray) -> FloatArray:
     """Return log Σ weight · exp(order · index) for each order."""
     exponent = order[:, None] * part.index + np.log(part.weight)
     peak = np.max(exponent, axis=1)
-    return peak + np.log(np.sum(np.exp(exponent - peak[:, None]), axis=1))
+    moments: FloatArray = peak + np.log(np.sum(np.exp(exponent - peak[:, None]), axis=1))
+    return moments
 
 
 def _release(law: LossLaw, count: int, step: float, planned: Plan, tolerance: float) -> Item:
@@ -184,19 +193,38 @@ def _release(law: LossLaw, count: int, step: float, planned: Plan, tolerance: fl
     ends = reach(law, tilt=tilt, log_top=min(planned.log_delta, 0.0) + rest, log_bottom=rest)
     nodes = cut(law, lattice=lattice, tilt=tilt, reach=ends, spread=planned.spread)
     lower, upper = release_parcels(law, nodes, lattice=lattice, tilt=tilt, log_scale=scale)
-    edges = nodes[[0, -1]] * step + lattice.shift
+    edges = lattice.losses(nodes[[0, -1]])
     with np.errstate(under="ignore"):
         # moved up to the first node, what is below it would weigh at most this
         head = float(np.exp(law.log_head(edges[:1])[0] + tilt * edges[0] - scale)) * (1 + 1e-9)
         tail = float(np.exp(law.log_tail(edges[1:])[0])) * (1 + 1e-9)
     weights = below(lower, lattice=lattice, tilt=tilt), above(upper, lattice=lattice, tilt=tilt)
-    return Item(law, 1, count, weights, lattice, scale, (0.0, head), count * tail)
+    return Item(count, weights, lattice, scale, (0.0, head), count * tail)
+
+
+def _moved(made: Composed, step: float) -> Item:
+    """Return a composition as one block on another lattice."""
+    loss = made.lattice.losses(made.first + np.arange(made.powers[0].weight.size))
+    lattice = Lattice(step, -2 * rounded_by(loss))  # what is on a node but for rounding is at it or just above
+    weights = []
+    for power, sign, rounded in zip(made.powers, _SIGNS, (below, above), strict=True):
+        sure = np.maximum(power.weight + sign * power.spread_error, 0.0)
+        parcels = moved_parcels(loss[: sure.size], sure, lattice=lattice, tilt=made.tilt, sign=sign)
+        weights.append(rounded(parcels, lattice=lattice, tilt=made.tilt))
+    return Item(
+        1,
+        (weights[0], weights[1]),
+        lattice,
+        made.log_scale,
+        (made.stray[0] + made.powers[0].stray_error, made.stray[1] + made.powers[1].stray_error),
+        made.escaped,
+    )
 
 
 def _blocks(item: Item, storeys: Storeys, storey: int, planned: Plan, tolerance: float) -> list[Item]:
     """Return the item's copies in blocks, and what remains as one smaller block, on the next storey's lattice."""
     whole, rest = divmod(item.count, storeys.block)
-    level = 12 - float(np.log(tolerance)) + float(np.log(max(whole, 1)))
+    level = 14 - float(np.log(tolerance)) + float(np.log(max(whole, 1)))
     coarsening = storeys.coarsening[storey]
     sizes = [(storeys.block, whole), (rest, 1)]
     return [_block(item, size, number, coarsening, planned.tilt, level) for size, number in sizes if size * number]
@@ -204,7 +232,7 @@ def _blocks(item: Item, storeys: Storeys, storey: int, planned: Plan, tolerance:
 
 def _block(item: Item, size: int, number: int, coarsening: int, tilt: float, level: float) -> Item:
     """Return `number` blocks of `size` copies of an item."""
-    copies = Item(item.law, item.releases, size, item.weights, item.lattice, item.log_scale, item.stray, 0.0)
+    copies = replace(item, count=size, escaped=0.0)
     first, powers, stray = _joined([copies], item.lattice.step, level=level)
     coarse = Lattice(item.lattice.step * coarsening, size * item.lattice.shift)
     weights = []
@@ -213,8 +241,6 @@ def _block(item: Item, size: int, number: int, coarsening: int, tilt: float, lev
         parcels = block_parcels(first, sure, lattice=item.lattice, tilt=tilt, coarsening=coarsening, sign=sign)
         weights.append(rounded(parcels, lattice=coarse, tilt=tilt))
     return Item(
-        item.law,
-        size * item.releases,
         number,
         (weights[0], weights[1]),
         coarse,
@@ -224,10 +250,10 @@ def _block(item: Item, size: int, number: int, coarsening: int, tilt: float, lev
     )
 
 
-def _outside(parts: Sequence[tuple[Weights, int]], window: _Window) -> float:
-    """Return a bound of the composed weight outside the window, by Chernoff's inequality on either side."""
+def _outside(parts: _Parts, window: _Window, first: int, size: int) -> float:
+    """Return a bound of the composed weight at other nodes than `size` from the first on (Chernoff, either side)."""
     total = 0.0
-    for order, end, side in ((window.upward, window.first + window.size, -1), (-window.downward, window.first - 1, 0)):
+    for order, end, side in ((window.upward, first + size, -1), (-window.downward, first - 1, 0)):
         most = sum(count * int(part.index[side]) for part, count in parts)
         if (most - end) * order >= 0:
             with np.errstate(under="ignore"):

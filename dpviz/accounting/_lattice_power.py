@@ -15,7 +15,11 @@ import numpy as np
 from dpviz.accounting._checks import FloatArray
 from dpviz.accounting._lattice_weights import ROUNDING, Weights
 
+LONGEST = 2**22
+"""The most nodes of a transform."""
+
 _NEGLIGIBLE = -60.0
+_ENORMOUS = 1e100  # an error with which no bound says anything
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,8 @@ class Power:
 
 
 def transform_length(least: int) -> int:
-    """Return 2^a, 3·2^a or 5·2^a, the least that will do."""
-    power = 1 << max(least - 1, 1).bit_length()
+    """Return 2^a, 3·2^a or 5·2^a, the least that will do; at least 10."""
+    power = 1 << max(least - 1, 15).bit_length()
     return min(size for size in (power, power // 4 * 3, power // 8 * 5) if size >= least)
 
 
@@ -85,22 +89,22 @@ def composed(parts: Sequence[tuple[Weights, int]], *, first: int, size: int) -> 
             log_size += count * np.log(modulus)
             angle += count * np.angle(wave[kept])
             relative += count * (fault / modulus + ROUNDING * (32 + 2 * np.abs(np.log(modulus))))
-        strength = np.where(relative < 1, np.exp(np.minimum(log_size, 700.0)), 0.0)
+        strength = np.where(relative < 1, np.exp(np.minimum(log_size, 300.0)), 0.0)
         lost = np.where(
             relative < 1,
             strength * (np.expm1(np.minimum(relative, 1.0)) + 8 * ROUNDING),
-            np.exp(np.minimum(log_bound[kept], 700.0)),
+            np.exp(np.minimum(log_bound[kept], 300.0)),
         )
     whole = np.zeros(bins, dtype=np.complex128)
     whole[kept] = strength * np.exp(1j * angle)
     weight = np.roll(np.fft.irfft(whole, size), -(first % size))
     rest = float(np.exp(_NEGLIGIBLE))  # bounds what each bin that was not kept can hold
     twice = np.where(kept == 0, 1.0, 2.0)
-    sup = float(np.sum(twice * (lost + 1.01 * path * strength)) / size) + rest
-    square = float(np.sum(twice * lost**2) / size) + rest**2
-    return Power(
-        weight, 1.001 * sup, 1.001 * (np.sqrt(square) + 1.01 * path * np.sqrt(np.sum(twice * strength**2) / size))
-    )
+    with np.errstate(over="ignore", under="ignore"):
+        sup = np.sum(twice * (lost + 1.01 * path * strength)) / size + rest
+        square = np.sum(twice * lost**2) / size + rest**2
+        root = np.sqrt(square) + 1.01 * path * np.sqrt(np.sum(twice * strength**2) / size)
+    return Power(weight, float(min(1.001 * sup, _ENORMOUS)), float(min(1.001 * root, _ENORMOUS)))
 
 
 def _spectrum(part: Weights, size: int, path: float) -> tuple[FloatArray, float]:
@@ -108,4 +112,4 @@ def _spectrum(part: Weights, size: int, path: float) -> tuple[FloatArray, float]
     place = part.index % size
     folded = np.bincount(place, part.weight, size)
     most = part.index.size // size + 2  # summands of one place
-    return np.fft.rfft(folded), float(np.sum(part.weight)) * 1.01 * (path + most * ROUNDING)
+    return np.fft.rfft(folded), float(np.sum(part.weight)) * 1.01 * (path + most * ROUNDING) + 1e-300

@@ -57,10 +57,11 @@ class Reader:
         """Return the bound of delta at each epsilon >= start; for one below, the bound at `start`."""
         beyond = np.clip(epsilon - self.start, 0.0, _DEEP)
         place = np.searchsorted(self.losses, beyond, side="right")
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", divide="ignore"):
             taken = np.expm1(beyond) * self.near[place]
             error = np.exp(-self.tilt * beyond) * self.noise + self.relative * np.abs(self.far[place] + taken)
-            part = np.maximum(self.far[place] - taken + self.sign * error, 0.0) * np.exp(self.log_scale)
+            part = np.maximum(self.far[place] - taken + self.sign * error, 0.0)
+            part = np.exp(np.minimum(np.log(part) + self.log_scale, 0.0))
             part = np.minimum(part * (1 + self.sign * self.relative) + self.escaped, 1.0)
             whole = -np.expm1(self.log_survival) + np.exp(self.log_survival) * part
             return np.clip(whole * (1 + self.sign * 16 * ROUNDING), 0.0, 1.0)
@@ -103,7 +104,7 @@ def reader(
     reach = float(np.max(losses, initial=0.0))
     relative = ROUNDING * (2 * np.sqrt(losses.size) + 100 + 2 * min(tilt * reach, 2 * _DEEP))
     at_start = log_scale - tilt * start
-    relative += ROUNDING * (4 * (abs(log_scale) + abs(tilt * start)) + 16 * tilt * size + 32)
+    relative += ROUNDING * (4 * (abs(log_scale) + abs(tilt * start)) + 16 * tilt * size + 3000)
     noise = _noise(power, tilt=tilt, step=lattice.step, nodes=losses.size) + slack.outside * _highest(tilt)
     return Reader(
         sign,

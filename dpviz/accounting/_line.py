@@ -19,7 +19,8 @@ from dpviz.accounting._saddle import Axis, Product, period
 
 _EPS = float(np.finfo(np.float64).eps)
 _FAINT = -43.0  # log of the size, beside the largest, of a node that no longer counts
-_FEWEST, _MOST = 16, 2**16
+_FEWEST, _MOST, _MOST_TAPERED = 16, 2**16, 2**14
+_BEYOND = np.array([1.3, 1.9, 2.8, 4.3])  # heights, beside the last node's, that are looked at too
 _AGREES = 2e-13  # two tapers that agree so well are trusted
 
 
@@ -32,12 +33,38 @@ class Line:
     step: float
     order: ComplexArray
     growth: ComplexArray
-    is_tapered: bool
+    size: FloatArray
+    """The log size of each node beside the first."""
+
+    envelope: FloatArray
+    """The same, but nowhere below what it may come back to further up."""
+
+    is_tapered: bool = False
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """What makes the nodes of the line through c."""
+
+    product: Product
+    c: float
+    levels: FloatArray
+
+    def at(self, height: FloatArray) -> Line:
+        """Return nodes at these heights, as a line without a step."""
+        z = self.c + 1j * height
+        growth, envelope = self.product.growth(z, self.levels)
+        weight = np.log(np.abs(z * (z + 1) / (self.c * (self.c + 1))))
+        return Line(self.c, 0.0, 0.0, z, growth, growth.real - weight, envelope - weight)
+
+    def beyond(self, line: Line) -> Line:
+        """Return a few nodes higher up than the line."""
+        return self.at(line.order[-1].imag * _BEYOND)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What a line says of each epsilon; the last three are to be multiplied by exp(exponent)."""
+    """What a line says of each epsilon; the three integrals are to be multiplied by exp(exponent)."""
 
     exponent: FloatArray
     value: FloatArray
@@ -49,8 +76,16 @@ class Sums:
     tail_p: FloatArray
     """P(L > epsilon) above the poles, P(L <= epsilon) between them."""
 
-    error: FloatArray
-    """Estimate of the relative error of value."""
+    rounding: FloatArray
+    """Estimate of the relative rounding error of value."""
+
+    apart: FloatArray
+    """How much a shorter taper changes it, relative; 0 on a line that needs none."""
+
+    @property
+    def error(self) -> FloatArray:
+        """Estimate of the relative error of value; inf where it is lost."""
+        return self.rounding + self.apart
 
 
 def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatArray) -> Line:
@@ -58,23 +93,38 @@ def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatA
     c, level = float(axis.c[column]), float(axis.level[column])
     few = np.argsort(epsilon)[[0, epsilon.size // 2, -1]]
     step = 2 * np.pi / period(axis, c, epsilon[few], log_value[few])
-    line = Line(c, level, step, np.empty(0, complex), np.empty(0, complex), is_tapered=False)
+    nodes = _Nodes(axis.product, c, axis.product.levels(c))
+    line = Line(c, level, step, *(np.empty(0, dtype=kind) for kind in (complex, complex, float, float)))
     count = int(np.clip(np.sqrt(-2 * _FAINT / axis.bend(column)) * 1.1 / step, _FEWEST, _MOST))
     while True:
-        line = _longer(line, axis.product, count)
-        if _size(line)[-max(8, count // 8) :].max() < _FAINT:
+        line = _longer(line, nodes, count)
+        if line.envelope[-max(8, count // 8) :].max() < _FAINT and nodes.beyond(line).envelope.max() < _FAINT:
             return line
         tapered = replace(line, is_tapered=True)
-        if 2 * count > _MOST or sums(tapered, epsilon).error.max() <= _AGREES:
+        if 2 * count > _MOST_TAPERED or _is_settled(tapered, nodes, epsilon):
             return tapered
         count *= 2
 
 
-def _longer(line: Line, product: Product, count: int) -> Line:
+def _is_settled(line: Line, nodes: _Nodes, epsilon: FloatArray) -> bool:
+    """Return whether two tapers agree, on a line that has met all that can come back."""
+    half = line.size.size // 2
+    seen = sums(line, epsilon)
+    is_good = (seen.apart <= np.maximum(_AGREES, seen.rounding)) & np.isfinite(seen.rounding)
+    loudest = line.size[half:].max()
+    return bool(
+        is_good.all() and loudest >= line.envelope[half:].max() - 2 and loudest >= nodes.beyond(line).size.max() - 1
+    )
+
+
+def _longer(line: Line, nodes: _Nodes, count: int) -> Line:
     """Return the line with as many nodes."""
-    order = line.c + 1j * line.step * np.arange(line.order.size, count)
-    growth = product.log_moment(order) - line.level
-    return replace(line, order=np.concatenate([line.order, order]), growth=np.concatenate([line.growth, growth]))
+    more = nodes.at(line.step * np.arange(line.order.size, count))
+    joined = {
+        name: np.concatenate([getattr(line, name), getattr(more, name)])
+        for name in ("order", "growth", "size", "envelope")
+    }
+    return replace(line, **joined)
 
 
 def sums(line: Line, epsilon: FloatArray) -> Sums:
@@ -89,20 +139,14 @@ def sums(line: Line, epsilon: FloatArray) -> Sums:
     weights = np.stack(rows) * height
     integrals = _transform(weights, line.step, epsilon - middle)
     exponent = line.level - line.c * epsilon
-    total = np.abs(weights[0]).sum()
-    turn = np.abs(weights[0] * z.imag).sum() / total
+    rounding = 2 + abs(line.level) + np.abs(line.c * epsilon)  # shared by all nodes; then each node's own
+    own = np.abs(weights[0]) * (2 + np.abs(line.growth)), np.abs(weights[0]) * z.imag
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = _EPS * total * (2 + abs(line.level) + np.abs(line.c * epsilon) + turn * np.abs(epsilon)) / integrals[0]
-        error += np.abs(integrals[-1] / integrals[0] - 1) if line.is_tapered else 0.0
-    error = np.where(integrals[0] > 0, error, np.inf)
-    return Sums(exponent, integrals[0], integrals[1], integrals[2], error)
-
-
-def _size(line: Line) -> FloatArray:
-    """Return the log size of each node beside the first."""
-    z, c = line.order, line.c
-    size: FloatArray = line.growth.real - np.log(np.abs(z * (z + 1) / (c * (c + 1))))
-    return size
+        scatter = (np.linalg.norm(own[0]) + np.linalg.norm(own[1]) * np.abs(epsilon)) / integrals[0]
+        apart = np.abs(integrals[-1] / integrals[0] - 1) if line.is_tapered else np.zeros(epsilon.shape)
+    is_good = integrals[0] > 0
+    rounding = np.where(is_good, _EPS * (rounding + scatter), np.inf)
+    return Sums(exponent, integrals[0], integrals[1], integrals[2], rounding, np.where(is_good, apart, np.inf))
 
 
 def _taper(height: FloatArray, share: float) -> FloatArray:

@@ -13,11 +13,11 @@ import numpy as np
 from dpviz.accounting._checks import BoolArray, FloatArray
 from dpviz.accounting._contour import Values, axis_of, evaluate, solve
 from dpviz.accounting._law import LossLaw
-from dpviz.accounting._saddle import Product
+from dpviz.accounting._saddle import Product, nearby, seats
 
 Laws = tuple[tuple[LossLaw, int], ...]
 
-FIT = 1e-9
+FIT = 1e-7
 """The estimated relative error of delta up to which a contour is fit (beside |log delta|, where that exceeds 1)."""
 
 
@@ -57,6 +57,14 @@ class OneWay:
         bound = axis_of(self.product, is_upper=True).bound(np.where(np.isfinite(epsilon), epsilon, 0.0))
         return self._whole(np.where(epsilon >= self.product.greatest, -np.inf, bound))
 
+    @property
+    def most_at_zero(self) -> float:
+        """An upper bound of delta(0), the total variation: √(1 − e^−KL), with K(c)/c for the KL divergence."""
+        axis = axis_of(self.product, is_upper=True)
+        divergence = max(float((axis.level / axis.c).min()), 0.0)
+        finite = np.exp(self.log_finite)
+        return float(1 - finite + finite * np.sqrt(-np.expm1(-divergence)))
+
     def log_delta(self, epsilon: FloatArray, *, detour: float = 0.0) -> Answer:
         """Return log delta at each epsilon >= 0, by contour; its absolute error is the relative one of delta."""
         value, error = np.full(epsilon.shape, -np.inf), np.zeros(epsilon.shape)
@@ -73,16 +81,28 @@ class OneWay:
         mass, greatest = self.infinite_mass, max(self.product.greatest, 0.0)
         value[delta <= mass] = np.inf
         value[(delta == mass) & (delta < 1)] = greatest
-        inner = (delta > mass) & (delta < 1) & (greatest > 0)
+        inner = (delta > mass) & (delta < self.most_at_zero) & (greatest > 0)
         if inner.any():
             rest = np.log1p(-delta[inner]) - self.log_finite
             with np.errstate(divide="ignore"):
                 log_delta = np.log((delta[inner] - mass) / (1 - mass)) if mass else np.log(delta[inner])
             found, off = solve(self.product, log_delta, rest)
             value[inner], error[inner] = np.minimum(found, greatest), off
-        value[delta == 1] = 0.0
+        value[(delta == 1) | (delta > mass) & (delta >= self.most_at_zero)] = 0.0
         spread = np.where(np.isfinite(value), value, 0.0)
         return Answer(value, error, error <= FIT * np.maximum(spread, self._scale))
+
+    def least_bound(self, epsilon: FloatArray) -> FloatArray:
+        """Return Chernoff's bound of log delta, at the best order near the saddle."""
+        axis = seats(axis_of(self.product, is_upper=True), epsilon).axis
+        return self._whole(axis.least_bound(epsilon))
+
+    def epsilon_bound(self, delta: FloatArray) -> FloatArray:
+        """Return the epsilon that this bound gives for each delta above the mass at infinity."""
+        mass = self.infinite_mass
+        log_delta = np.log((delta - mass) / (1 - mass)) if mass else np.log(delta)
+        axis = nearby(axis_of(self.product, is_upper=True), log_delta)[0]
+        return np.maximum(axis.cost(log_delta).min(axis=1), 0.0)
 
     def fall(self, epsilon: float) -> float:
         """Return −d log delta/d epsilon, as the contour says."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpviz.accounting._binomial import gap_to, log_pmf, mean_of_hits, product
+from dpviz.accounting._binomial import difference_up, gap_to, log_pmf, mean_of_hits, product
 from dpviz.accounting._checks import BoolArray, DomainError, FloatArray
 
 Index = npt.NDArray[np.intp]
@@ -28,7 +28,7 @@ SCALE = 2.0**1000
 DEEPEST = 860.0  # e^−860 is 0 even beside the least positive float64
 UPPER = 40.0  # −log of the probability left out above
 _LEAST_STEP = 8  # shorter blocks are not worth their rule
-_MOST_COLUMNS = 2**22
+_MOST = 2**22  # weights to compute for one row: at most a second
 _AT_ONCE = 2**20
 _OFFSETS = np.arange(5.0)
 
@@ -66,9 +66,13 @@ class Rows:
         terms = weight * self.weights(start[..., None] + offset)
         return np.sum(-terms * np.expm1(-fade), axis=-1), np.sum(terms * np.exp(-fade), axis=-1)
 
+    def loss(self, index: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the loss of an index, and what rounding took from it."""
+        return product(self.count - 2 * (self.low + index), self.epsilon)
+
     def loss_less(self, index: FloatArray, taken: FloatArray) -> FloatArray:
-        """Return the loss of an index − taken, rounded once."""
-        high, rest = product(self.count - 2 * (self.low + index), self.epsilon)
+        """Return the loss of an index − taken."""
+        high, rest = self.loss(index)
         return (high - taken) + rest
 
 
@@ -99,14 +103,16 @@ class Outcomes:
         above, mass = self._sums(rows, row, filled)
         with np.errstate(divide="ignore"):
             drop = -np.log1p(-np.clip((target - above) / mass, 0.0, 1.0))
-        return np.maximum(rows.loss_less(filled - 1, drop), 0.0)
+        high, rest = rows.loss(filled - 1)
+        return np.maximum(difference_up(high, drop, rest), 0.0)
 
     def _sums(self, rows: Rows, row: Index, filled: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return above and mass over the first `filled` outcomes, at the loss of the last."""
         column = np.floor(filled / rows.step)
         size = filled - column * rows.step
         place = row, column.astype(np.intp)
-        fade = 2 * rows.epsilon * size
+        with np.errstate(over="ignore"):
+            fade = 2 * (rows.epsilon * size)
         above = self.above[place] - np.expm1(-fade) * self.mass[place]
         mass = np.exp(-fade) * self.mass[place]
         part = np.flatnonzero(size)
@@ -143,10 +149,11 @@ def outcomes(epsilon: FloatArray, count: FloatArray, depth: FloatArray) -> Itera
     step = np.floor(0.8 / (np.sqrt(2 * depth) / deviation + 2 * epsilon))
     step = np.where(step < _LEAST_STEP, 1.0, step)
     columns = np.ceil((high - low + 1) / step)
-    if np.any(columns > _MOST_COLUMNS):
-        raise DomainError("count", "small enough that √count·epsilon is under 40,000", float(count[columns.argmax()]))
+    cost = columns * np.where(step > 1, _OFFSETS.size, 1)
+    if np.any(cost > _MOST):
+        raise DomainError("count", "small enough that √count·epsilon is at most 8,000", float(count[cost.argmax()]))
     rows = Rows(epsilon, count, mean, low, gap, step)
-    for chosen in _batches(columns * np.where(step > 1, _OFFSETS.size, 1)):
+    for chosen in _batches(cost):
         yield chosen, _filled(rows[chosen], int(columns[chosen].max()))
 
 

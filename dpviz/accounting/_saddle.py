@@ -23,6 +23,8 @@ _MOST_ROUNDS = 60
 _LIMIT = 80.0  # of |log c|: a saddle further out is not sought
 _LIMIT_BETWEEN = 34.0  # the same between the poles, where 1 + c keeps few digits
 _NEAR = 0.1  # a point of the axis this close to its least exponent is good enough
+_STEEP = 5.0  # a rise of the exponent to the next point which a parabola cannot be trusted with
+_CLOSE = 1e-9  # points of the axis this close are not parted
 _SLACK = 0.7  # what a line may lose against each saddle it serves, in the exponent
 _MOST_NEW = 48
 _OUTWARD = 0.7 * np.arange(1, 9)
@@ -43,15 +45,29 @@ class Product:
             total += count * law.log_moment(order)
         return total
 
+    def levels(self, c: float) -> FloatArray:
+        """Return log E exp(cL) of each law's loss."""
+        at = np.array([c], dtype=np.complex128)
+        return np.array([law.log_moment(at).real[0] for law, _ in self.laws])
+
+    def growth(self, order: ComplexArray, levels: FloatArray) -> tuple[ComplexArray, FloatArray]:
+        """Return K(z) − K(Re z) on a line, and the most that its real part may come back to further up.
+
+        Where a law has point masses, its moments come back to what they make up of them, again and again.
+        """
+        total, envelope = np.zeros(order.shape, dtype=np.complex128), np.zeros(order.shape)
+        for (law, count), level in zip(self.laws, levels, strict=True):
+            grown = law.log_moment(order) - level
+            points = [mass + loss * float(order[0].real) for loss, mass in law.atoms]
+            share = float(np.logaddexp.reduce(points)) - level if points else -np.inf
+            total += count * grown
+            envelope += count * np.maximum(grown.real, share)
+        return total, envelope
+
     @property
     def greatest(self) -> float:
         """The greatest loss that the sum can have."""
         return float(sum(count * law.support[1] for law, count in self.laws))
-
-    @property
-    def least(self) -> float:
-        """The least loss that the sum can have."""
-        return float(sum(count * law.support[0] for law, count in self.laws))
 
 
 @dataclass(frozen=True)
@@ -88,16 +104,27 @@ class Axis:
 
     def cost(self, log_value: FloatArray) -> FloatArray:
         """Return ± epsilon by Chernoff's bound at every point, a row for each log value: the least is the best."""
-        c = np.abs(self.c)
-        peak = c * np.log(c) - (1 + c) * np.log1p(c) if self.is_upper else np.zeros_like(c)
-        rows: FloatArray = (self.level + peak - log_value[:, None]) / c
+        rows: FloatArray = (self.level + self.peak - log_value[:, None]) / np.abs(self.c)
         return rows
+
+    def least_bound(self, epsilon: FloatArray) -> FloatArray:
+        """Return the same bound of log delta (upper side) at each epsilon, the best that the points give."""
+        rows = self.level + self.peak - np.multiply.outer(epsilon, self.c)
+        least: FloatArray = np.minimum(rows.min(axis=-1), 0.0)
+        return least
+
+    @property
+    def peak(self) -> FloatArray:
+        """The log of the greatest (1 − e^−x)₊ e^−cx, c^c/(1 + c)^(1 + c), that sharpens the bound on the upper side."""
+        c = np.abs(self.c)
+        return c * np.log(c) - (1 + c) * np.log1p(c) if self.is_upper else np.zeros_like(c)
 
     def bend(self, column: int) -> float:
         """Return about K'' at a point of the axis, > 0."""
         at = np.clip(column, 1, self.c.size - 2) + np.array([-1, 0, 1])
-        rises = np.diff(self.level[at]) / np.diff(self.c[at])
-        return float(max(2 * (rises[1] - rises[0]) / (self.c[at[2]] - self.c[at[0]]), 1e-4))
+        gaps = np.maximum(np.diff(self.c[at]) if self.is_upper else -np.diff(self.c[at]), 1e-300)
+        rises = np.diff(self.level[at]) / gaps
+        return float(max(2 * (rises[1] - rises[0]) / gaps.sum(), 1e-4))
 
     @property
     def slope(self) -> FloatArray:
@@ -119,8 +146,15 @@ class Seats:
 
     def of(self, chosen: BoolArray) -> Seats:
         """Return the seats of some of the epsilons."""
-        parts = (self.rows, self.column, self.least, self.log_value, self.width, self.is_found)
-        return Seats(self.axis, *(part[chosen] for part in parts))
+        return Seats(
+            self.axis,
+            self.rows[chosen],
+            self.column[chosen],
+            self.least[chosen],
+            self.log_value[chosen],
+            self.width[chosen],
+            self.is_found[chosen],
+        )
 
 
 def first_axis(product: Product, *, is_upper: bool) -> Axis:
@@ -139,10 +173,11 @@ def seats(axis: Axis, epsilon: FloatArray) -> Seats:
         column = np.clip(rows.argmin(axis=1), 1, axis.t.size - 2)
         vertex, drop, bend = _parabola(axis.t, rows, column)
         is_inside = column == rows.argmin(axis=1)
-        is_far = is_inside & (drop > _NEAR)
+        middles, is_steep = _halves(axis.t, rows, column)
+        is_far = is_inside & ((drop > _NEAR) | is_steep.any(axis=1))
         if not is_far.any():
             break
-        axis = axis.with_points(_some(vertex[is_far]))
+        axis = axis.with_points(np.append(_some(vertex[is_far]), _some(middles[is_far][is_steep[is_far]])))
     least = np.take_along_axis(rows, column[:, None], axis=1)[:, 0]
     log_value = least - drop + np.log(axis.slope[column]) - 0.5 * np.log(2 * np.pi * bend)
     return Seats(axis, rows, column, least, log_value, 1 / np.sqrt(bend), is_inside & ~is_far)
@@ -233,6 +268,13 @@ def _parabola(t: FloatArray, rows: FloatArray, column: IntArray) -> tuple[FloatA
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.clip(np.nan_to_num(-slope / bend), -0.9 * left, 0.9 * right)
     return at[:, 1] + step, np.maximum(-(slope + bend * step / 2) * step, 0.0), np.maximum(bend, 1e-3)
+
+
+def _halves(t: FloatArray, rows: FloatArray, column: IntArray) -> tuple[FloatArray, BoolArray]:
+    """Return the middles of the gaps on both sides, and where the rise across is too steep for a parabola to tell."""
+    index = column[:, None] + np.array([-1, 0, 1])
+    at, value = t[index], np.take_along_axis(rows, index, axis=1)
+    return (at[:, 1:] + at[:, :-1]) / 2, (np.abs(np.diff(value, axis=1)) > _STEEP) & (np.diff(at, axis=1) > _CLOSE)
 
 
 def _some(values: FloatArray) -> FloatArray:

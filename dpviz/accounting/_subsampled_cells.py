@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import erf, log_ndtr
@@ -33,14 +34,7 @@ class Cutter:
     @staticmethod
     def of(noise: float, probability: float, *, is_remove: bool) -> Cutter:
         """Return the cutter of a pair."""
-        if probability == 1:
-            return Cutter(noise, probability, 1 if is_remove else -1, (-np.inf, 0.0))
-        rate = Decimal(probability)
-        context = Context(prec=60 - rate.adjusted() + len(rate.as_tuple().digits))
-        exact = context.ln(context.subtract(Decimal(1), rate))
-        high = float(exact)
-        rest = float(context.subtract(exact, Decimal(high)))
-        return Cutter(noise, probability, 1 if is_remove else -1, (high, rest))
+        return Cutter(noise, probability, 1 if is_remove else -1, _log_none(probability))
 
     def share(self, loss: FloatArray) -> FloatArray:
         """Return s = q e^w/r at a loss, with all its digits near the end of the support too; <= 0 outside of it."""
@@ -67,7 +61,20 @@ class Cutter:
             if self.sign < 0:
                 return np.asarray(none)
             one = log_ndtr(side * (x - 1) / self.noise)
-            return np.logaddexp(self.log_none[0] + none, np.log(self.probability) + one)
+            both: FloatArray = np.logaddexp(self.log_none[0] + none, np.log(self.probability) + one)
+        return both
+
+
+@lru_cache(maxsize=64)
+def _log_none(probability: float) -> tuple[float, float]:
+    """Return log(1 − q) as a sum of two float64, exact to 30 digits."""
+    if probability == 1:
+        return -np.inf, 0.0
+    rate = Decimal(probability)
+    context = Context(prec=60 - rate.adjusted() + len(rate.as_tuple().digits))
+    exact = context.ln(context.subtract(Decimal(1), rate))
+    high = float(exact)
+    return high, float(context.subtract(exact, Decimal(high)))
 
 
 def cut(cutter: Cutter, edges: FloatArray) -> Cells:

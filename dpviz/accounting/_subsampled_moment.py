@@ -18,6 +18,7 @@ _CLEAR = 60.0  # e^−60 beside 1 is nothing
 _OCTAVES = 2  # orders within a factor of 4 share one split of the losses into small and large
 _TERMS = 22  # of the series of E₂ at |u| <= 1.5
 _SMALL = 1.5
+_TINIEST = 1e-160  # an order whose square is nothing
 
 
 def log_moment_rate(pair: Pair, order: FloatArray) -> FloatArray:
@@ -52,9 +53,9 @@ def log_moment_line(pair: Pair, order: ComplexArray) -> ComplexArray:
 
 def _is_split(pair: Pair, order: FloatArray) -> BoolArray:
     """Return where N0 and N1 lie so far apart that r is 1 − q all over the one and q e^w all over the other."""
-    room = 0.5 - REACH * pair.noise
     shift = np.log(pair.probability) - np.log1p(-pair.probability)
     with np.errstate(over="ignore", divide="ignore"):
+        room = 0.5 - REACH * pair.noise
         gap = room / pair.noise / pair.noise - np.log1p(np.maximum(order, 0))
     # below order 0 the tilted N1 stands between the two, but is as small as e^{−1/8σ²}
     split: BoolArray = np.where(order >= 0, gap, gap / 4) - np.abs(shift) > _CLEAR
@@ -193,7 +194,7 @@ def _sum_of_rests(order: ComplexArray, loss: FloatArray, log_weight: FloatArray,
 
 def _series(order: ComplexArray, loss: FloatArray, weight: FloatArray, largest: float) -> ComplexArray:
     """Return Σ_j w_j E₂(z L_j) by its series, |z| <= largest."""
-    if not loss.size or largest == 0:
+    if not loss.size or largest < _TINIEST:
         return np.zeros_like(order)
     scaled, part, total = loss * largest, order / largest, np.zeros_like(order)
     moments, power = [], weight * scaled

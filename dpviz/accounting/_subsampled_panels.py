@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from dpviz.accounting._checks import BoolArray, FloatArray
+from dpviz.accounting._exp_rest import exp_rest
 
 IndexArray = npt.NDArray[np.intp]
 
@@ -64,13 +65,14 @@ class Pair:
         """Return q e^w/r, the slope of log r in w."""
         with np.errstate(over="ignore"):
             shift = np.log(self.probability) - np.log1p(-self.probability)
-            share: FloatArray = expit((x - 0.5) / self.noise / self.noise + shift)
-        return share
+            slope: FloatArray = expit((x - 0.5) / self.noise / self.noise + shift)
+        return slope
 
     def centre(self) -> FloatArray:
         """Return x*, where the two parts of r are equal: the real part of its zeros."""
         shift = np.log1p(-self.probability) - np.log(self.probability)
-        return 0.5 + self.variance * shift
+        centre: FloatArray = 0.5 + self.variance * shift
+        return centre
 
     def loss(self, log_ratio: FloatArray) -> FloatArray:
         """Return the privacy loss of the direction."""
@@ -82,18 +84,6 @@ class Pair:
         base = -scaled * scaled / 2
         log_density: FloatArray = base + log_ratio if self.is_remove else base
         return log_density
-
-
-def exp_rest(x: FloatArray) -> FloatArray:
-    """Return e^x − 1 − x, by its series where the difference would cancel."""
-    result = np.expm1(x) - x
-    is_small = np.abs(x) < 0.7
-    small = x[is_small]
-    series = np.ones_like(small)
-    for j in range(16, 2, -1):
-        series = 1 + small / j * series
-    result[is_small] = small * small / 2 * series
-    return result
 
 
 def excess(loss: FloatArray, order: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -360,5 +360,5 @@ def _posterior(prior: FloatArray, hits: FloatArray, alarms: FloatArray) -> Float
     certain = (prior == 0) | (prior == 1)
     belief = np.where(certain, 0.5, prior)
     with np.errstate(under="ignore", over="ignore", divide="ignore"):
-        odds_against = (1 - belief) * (alarms / np.where((hits == 0) & (alarms == 0), 1.0, hits) / belief)
-    return np.where(certain, prior, 1 / (1 + odds_against))
+        ratio = alarms / np.where((hits == 0) & (alarms == 0), 1.0, hits)
+        return np.where(certain, prior, belief / (belief + (1 - belief) * ratio))

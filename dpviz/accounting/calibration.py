@@ -19,7 +19,7 @@ from dpviz.accounting._gaussian_profile import is_delta_above
 from dpviz.accounting._inverse import solve_mu
 from dpviz.accounting._search import IntArray, least_float, least_whole
 from dpviz.accounting.composition import exact_epsilon
-from dpviz.accounting.gaussian_mu import composed_mu
+from dpviz.accounting.gaussian_mu import root_ratio
 
 _LEAST = float(np.finfo(np.float64).smallest_subnormal)
 _SECANTS = 12
@@ -253,14 +253,14 @@ def _first_sigma(epsilon: FloatArray, delta: FloatArray, count: FloatArray, sens
     """Return the exact answer but for its last digits, for flat arrays with 0 < delta < 1."""
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         mu = solve_mu(epsilon, delta)
-        return np.asarray(composed_mu(sigma=mu, sensitivity=sensitivity, count=count))
+        return root_ratio(count, sensitivity, mu)
 
 
 def _settled_sigma(epsilon: FloatArray, delta: FloatArray, count: FloatArray, sensitivity: FloatArray) -> FloatArray:
     """Return the least float64 that the public functions accept."""
 
     def is_met(sigma: FloatArray, which: IntArray) -> BoolArray:
-        mu = np.asarray(composed_mu(sigma=sigma, sensitivity=sensitivity[which], count=count[which]))
+        mu = root_ratio(count[which], sensitivity[which], sigma)
         return ~is_delta_above(delta[which], epsilon[which], mu)
 
     start = _first_sigma(epsilon, delta, count, sensitivity)

@@ -15,7 +15,7 @@ from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting.gaussian import composed_mu, gaussian_epsilon
 from dpviz.accounting.guarantees import advanced_composition, basic_composition, kairouz_composition, times
-from dpviz.accounting.optimal import optimal_composition_epsilon
+from dpviz.accounting.optimal import LARGEST_ROOT, optimal_composition_epsilon
 from dpviz.accounting.renyi_bounds import (
     improved_best_order,
     improved_bound,
@@ -156,17 +156,13 @@ def optimal_bound(
 
     Each release spends the delta_1 with 1 − (1 − delta_1)^k (1 − delta/2) = delta, and its epsilon at that
     delta_1 is exact; what such releases cost together is exact too (`optimal_composition_epsilon`). What is
-    lost is all that lies in one point of a profile standing for the whole.
+    lost is all that lies in one point of a profile standing for the whole. Where √k epsilon_1 exceeds 8,000 (an
+    epsilon of millions) `kairouz_bound` stands in for it.
 
     Returns
     -------
     float or ndarray
         Epsilon in nats, at most `kairouz_bound`.
-
-    Raises
-    ------
-    DomainError
-        If an argument is out of its range, or √count·epsilon of a release exceeds about 40,000.
 
     References
     ----------
@@ -178,9 +174,16 @@ def optimal_bound(
     18.496
     """
     releases, each, share, slack = _half_each(count, sigma, sensitivity, delta)
-    known = np.isfinite(each)
-    bound = optimal_composition_epsilon(slack, epsilon=np.where(known, each, 0.0), delta=share, count=releases)
-    return plain(np.where(known | (releases == 0), bound, np.inf))
+    with np.errstate(over="ignore"):
+        is_near = np.sqrt(releases) * each <= LARGEST_ROOT
+    bound = optimal_composition_epsilon(
+        slack, epsilon=np.where(is_near, each, 0.0), delta=np.where(is_near, share, 0.0), count=releases
+    )
+    if np.all(is_near):
+        return bound
+    return plain(
+        np.where(is_near, bound, kairouz_bound(count=count, sigma=sigma, sensitivity=sensitivity, delta=delta))
+    )
 
 
 def zcdp_bound(

@@ -1,7 +1,7 @@
 """The discrete Gaussian mechanism: Gaussian noise on whole numbers, with nothing in low digits.
 
 P(Z = z) ∝ e^{−z²/(2σ²)}. The query is whole-valued; its sensitivity is a whole number, the most it changes under
-the neighbouring relation that the caller declares.
+the declared neighbouring relation.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting._half_sums import half_sum
 from dpviz.accounting._settle import settle_epsilon
 from dpviz.accounting._twofold import two_product, two_sum
+from dpviz.accounting.gaussian import gaussian_epsilon
 
 _SMOOTH = 1.5  # from here on e^{−2π²σ²} is below 1e-19: the sums over whole numbers are their integrals
 _NEAR = np.arange(1.0, 17.0)
-_MOST_STEPS = 200
+_MOST_STEPS, _HASTY_STEPS = 400, 30
+_NOISE = 3e-15  # of a delta, relative
 
 
 def discrete_gaussian_normalizer(sigma: npt.ArrayLike) -> Numbers:
@@ -198,11 +200,11 @@ def discrete_gaussian_epsilon(delta: npt.ArrayLike, *, sigma: npt.ArrayLike, sen
     _, spread, change = _checked(np.zeros(()), sigma, sensitivity)
     slack, spread, change = np.broadcast_arrays(slack, spread, change)
     epsilon = np.zeros(slack.shape)
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        rho = (change / spread) ** 2 / 2
-        limit = rho + 2 * np.sqrt(rho) * np.sqrt(-np.log(slack))
+    with np.errstate(over="ignore", under="ignore"):
+        mu = np.minimum(change / spread, 1e200)
+        limit = mu * mu / 2 + mu * np.sqrt(-2 * np.log(np.where(slack > 0, slack, 1.0)))
     wanted = (change > 0) & ((slack == 0) | (slack < _delta(np.zeros(slack.shape), spread, change)))
-    solvable = wanted & np.isfinite(limit)
+    solvable = wanted & (slack > 0) & np.isfinite(limit)
     epsilon[wanted & ~solvable] = np.inf
     if solvable.any():
         epsilon[solvable] = _solve(slack[solvable], spread[solvable], change[solvable], limit[solvable])
@@ -245,15 +247,23 @@ def _parts(epsilon: FloatArray, sigma: FloatArray, sensitivity: FloatArray) -> t
     inner = np.isfinite(epsilon) & (sensitivity > 0)
     with np.errstate(over="ignore", under="ignore"):
         loss, spread, change = epsilon[inner], sigma[inner], sensitivity[inner]
-        first = np.minimum(np.floor(loss / change * spread * spread - change / 2) + 1, 1e300)
-        kappa = _kappa(first, loss, spread, change)
+        first = _first(loss, spread, change)
+        kappa = np.minimum(_kappa(first, loss, spread, change), 0.0)
         exponent[inner], total = half_sum(first, change, spread, kappa)
         factor[inner] = total / normalizer(spread)
     return exponent, factor
 
 
+def _first(epsilon: FloatArray, sigma: FloatArray, change: FloatArray) -> FloatArray:
+    """Return the least whole y with κ < 0, also where rounding would put the threshold on its other side."""
+    near = np.minimum(np.floor(epsilon / change * sigma * sigma - change / 2) + 1, 1e300)
+    below = _kappa(near - 1, epsilon, sigma, change) < 0
+    beyond = _kappa(near, epsilon, sigma, change) >= 0
+    return np.asarray(near - below + beyond)
+
+
 def _kappa(first: FloatArray, epsilon: FloatArray, sigma: FloatArray, change: FloatArray) -> FloatArray:
-    """Return ε − (2yΔ + Δ²)/(2σ²) <= 0 at the first output y, from products that are not rounded."""
+    """Return ε − (2yΔ + Δ²)/(2σ²) at an output y, from products that are not rounded."""
     ends = 2 * first + change
     is_middling = (sigma > 1e-60) & (sigma < 1e60) & (epsilon < 1e60) & (epsilon > 1e-100) & (np.abs(ends) < 1e100)
     width, loss = np.where(is_middling, sigma, 1.0), np.where(is_middling, epsilon, 0.0)
@@ -262,36 +272,47 @@ def _kappa(first: FloatArray, epsilon: FloatArray, sigma: FloatArray, change: Fl
     given, given_rest = two_product(np.where(is_middling, ends, 0.0), change)
     gap, gap_rest = two_sum(asked, -given)
     exact = (gap + (gap_rest + asked_rest + 2 * loss * square_rest - given_rest)) / (2 * square)
-    return np.asarray(np.minimum(np.where(is_middling, exact, epsilon - ends / sigma * (change / sigma) / 2), 0.0))
+    return np.asarray(np.where(is_middling, exact, epsilon - ends / sigma * (change / sigma) / 2))
 
 
 def _solve(delta: FloatArray, sigma: FloatArray, change: FloatArray, limit: FloatArray) -> FloatArray:
-    """Return epsilon with delta(epsilon) = delta between 0 and the limit that zCDP gives."""
-    target, low, high = np.log(delta), np.zeros_like(limit), limit * (1 + 1e-12)
-    found = high.copy()
-    active = np.arange(delta.size)
+    """Return epsilon with delta(epsilon) = delta, between 0 and the limit that zCDP gives; the Gaussian's is near.
+
+    In e^ε delta is convex and made of straight lines, so a tangent never leads beyond the root; in between, Newton
+    steps on log delta, which wide noise wants.
+    """
+    low, high = np.zeros_like(limit), limit * (1 + 1e-12)
+    found = np.minimum(np.asarray(gaussian_epsilon(delta, mu=change / sigma)), high)
+    found, active = np.where(found > 0, found, high), np.arange(delta.size)
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-        for _ in range(_MOST_STEPS):
-            here, spread, shift = found[active], sigma[active], change[active]
-            excess, slope = _log_delta_and_slope(here, spread, shift)
-            excess = excess - target[active]
-            low[active] = np.where(excess > 0, here, low[active])
+        for step in range(_MOST_STEPS):
+            here = found[active]
+            excess, slope = _excess_and_slope(here, sigma[active], change[active], delta[active])
+            tangent = here + np.log1p(np.maximum(np.expm1(-excess) / slope, -1.0))
             high[active] = np.where(excess > 0, high[active], here)
-            newton = here - excess / slope
-            middle = (low[active] + high[active]) / 2
-            inside = (newton > low[active]) & (newton < high[active])
-            found[active] = np.where(inside, newton, middle)
-            is_done = np.abs(found[active] - here) <= 2 * np.spacing(here)
-            active = active[~is_done & (low[active] < high[active])]
+            is_bound = (tangent > low[active]) & (tangent <= high[active])
+            least = np.where(excess > 0, here, low[active])
+            low[active] = np.where(is_bound, np.maximum(tangent, least), least)
+            move, middle = excess / slope, low[active] + (high[active] - low[active]) / 2
+            inside = (here - move >= low[active]) & (here - move <= high[active])
+            onward = np.where(inside, here - move, middle)
+            found[active] = np.where(is_bound & (step % 2 == 1) & (step < _HASTY_STEPS), low[active], onward)
+            room = np.where(np.abs(excess) < 0.5, np.abs(move), high[active] - low[active])
+            is_done = (np.abs(excess) <= _NOISE) | (room <= 2 * np.spacing(here))
+            found[active] = np.where(is_done, here, found[active])
+            active = active[~is_done]
             if not active.size:
                 break
-    return settle_epsilon(found, delta, lambda epsilon: _delta(epsilon, sigma, change))
+    return settle_epsilon(found, delta, lambda near, at: _delta(near, sigma[at], change[at]))
 
 
-def _log_delta_and_slope(epsilon: FloatArray, sigma: FloatArray, change: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return log delta, and its derivative in epsilon."""
+def _excess_and_slope(
+    epsilon: FloatArray, sigma: FloatArray, change: FloatArray, delta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return log(delta(epsilon)/delta), and its derivative in epsilon."""
     exponent, factor = _parts(epsilon, sigma, change)
-    first = np.floor(epsilon / change * sigma * sigma - change / 2) + 1
+    first = _first(epsilon, sigma, change)
     other, other_factor = half_sum(first + change, change, sigma, np.full(sigma.shape, -np.inf))
     weight = np.exp(epsilon - other + exponent) * (other_factor / normalizer(sigma)) / factor
-    return np.log(factor) - exponent, -weight
+    rest = np.exp(-exponent) * factor / delta - 1
+    return np.where(np.abs(rest) < 0.5, np.log1p(rest), np.log(factor) - exponent - np.log(delta)), -weight

@@ -29,7 +29,7 @@ from dpviz.accounting.discrete_gaussian import (
 from dpviz.accounting.gaussian import gaussian_beta
 
 _LARGEST = 2.0**40
-_NEAR = np.arange(-16.0, 17.0)
+_NEAR = np.arange(1.0, 17.0)
 _SMOOTH = 1.0  # from here on one wave of Poisson's sum is all that a float64 sees
 
 
@@ -198,6 +198,8 @@ class DiscreteGaussian:
         """
         chosen = check.at_least("order", order, 1)
         excess = chosen - 1
+        if np.isinf(self.rho):
+            return plain(np.full(chosen.shape, np.inf))
         with np.errstate(over="ignore", under="ignore"):
             shift = np.remainder(excess * self.sensitivity + 0.5, 1.0) - 0.5
             loss = self._log_shift(shift) / np.where(excess > 0, excess, 1.0)
@@ -212,9 +214,10 @@ class DiscreteGaussian:
         if self.sigma >= _SMOOTH:
             wave = np.exp(-2 * (np.pi * self.sigma) ** 2)
             return np.asarray(np.log1p(-4 * wave * np.sin(np.pi * shift) ** 2 / (1 + 2 * wave)))
-        place = shift[..., None]
-        terms = np.exp(-(_NEAR / self.sigma) * ((_NEAR - 2 * place) / self.sigma) / 2).sum(axis=-1)
-        return np.asarray(np.log(terms) - (shift / self.sigma) ** 2 / 2 - np.log(self._normalizer))
+        place = np.abs(shift)[..., None]
+        square = np.float64(self.sigma) ** 2
+        lift = np.exp(-_NEAR * (_NEAR - 2 * place) / square / 2) * np.expm1(-_NEAR * place / square) ** 2
+        return np.asarray(np.log1p(lift.sum(axis=-1) / self._normalizer) - (shift / self.sigma) ** 2 / 2)
 
     def _log_pmf(self, place: FloatArray) -> FloatArray:
         with np.errstate(over="ignore", under="ignore"):

@@ -207,14 +207,18 @@ class DiscreteLaplace:
         1.0
         """
         slack = check.probability("delta", delta)
+        if np.isinf(self.pure_epsilon):
+            return plain(np.where(slack < 1, np.inf, 0.0))
         is_total = slack >= self._delta(np.zeros_like(slack))
         log_rest = np.log1p(-np.where(is_total, 0.0, slack))
         with np.errstate(over="ignore", under="ignore"):
             inside = np.floor(-log_rest / self._step)
             excess = np.expm1(np.minimum(log_rest + inside * self._step, 0.0))
             inner = np.maximum((1 + self._fall) * excess, -1 + 2.0**-53)
-            found = (self.sensitivity - 2 * inside) * self._step + np.log1p(inner)
-        return plain(settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, self._delta))
+            found = (self.sensitivity - 2 * inside) / self.scale + np.log1p(inner)
+        return plain(
+            settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, lambda near, _: self._delta(near))
+        )
 
     def beta(self, alpha: npt.ArrayLike) -> Numbers:
         r"""Return the trade-off function, the least type II error for each type I error in [0, 1]; exact.
@@ -239,6 +243,8 @@ class DiscreteLaplace:
         level = check.probability("alpha", alpha)
         if self.sensitivity == 0:
             return plain(1 - level)
+        if np.isinf(self.pure_epsilon):
+            return plain(np.zeros_like(level))
         with np.errstate(over="ignore", under="ignore", divide="ignore"):
             log_level = np.log(level)
             place = self.sensitivity + np.maximum(
@@ -273,6 +279,8 @@ class DiscreteLaplace:
         array([0.462117, 0.735326, 1.      ])
         """
         excess = check.at_least("order", order, 1) - 1
+        if self.sensitivity == 0 or np.isinf(self.pure_epsilon):
+            return plain(np.full(excess.shape, self.pure_epsilon))
         return plain(_rdp(excess, self._step, self.sensitivity))
 
     @property
@@ -288,6 +296,8 @@ class DiscreteLaplace:
 
     def _delta(self, loss: FloatArray) -> FloatArray:
         reach = self.pure_epsilon
+        if np.isinf(reach):
+            return np.where(np.isinf(loss), 0.0, 1.0)
         with np.errstate(over="ignore", under="ignore"):
             asked = np.minimum(loss, reach)
             last = np.maximum(np.ceil((self.sensitivity - asked * self.scale) / 2) - 1, 0.0)
@@ -308,7 +318,8 @@ def _rdp(a: FloatArray, step: float, sensitivity: int) -> FloatArray:
     fall = np.exp(-step)
     with np.errstate(over="ignore", under="ignore"):
         is_near, divisor = a * reach < 600, np.where(a > 0, a, 1.0)
-        slope = 2 * (rise_of_range(2 * a, np.asarray(points * step / 2)) - rise_of_range(2 * a, np.asarray(step / 2)))
+        twice = np.minimum(2 * a, np.finfo(np.float64).max)
+        slope = 2 * (rise_of_range(twice, np.asarray(points * (step / 2))) - rise_of_range(twice, np.asarray(step / 2)))
         near = np.where(is_near, a, 0.0)
         inner = -np.expm1(-points * step) * np.where(a > 0, np.expm1(near * slope), slope)
         outer = -fall * np.where(a > 0, np.expm1(near * reach), reach) * np.expm1(-(near + 1) * reach)

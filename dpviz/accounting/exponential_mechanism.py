@@ -212,7 +212,9 @@ class ExponentialMechanism:
         is_total = slack >= self._delta(np.zeros_like(slack))
         root = np.sqrt(slack * -np.expm1(-self.pure_epsilon))
         found = self.pure_epsilon + 2 * np.log1p(-np.where(is_total, 0.0, root))
-        return plain(settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, self._delta))
+        return plain(
+            settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, lambda near, _: self._delta(near))
+        )
 
     def beta(self, alpha: npt.ArrayLike) -> Numbers:
         r"""Return the trade-off function, the least type II error for each type I error in [0, 1]; exact.

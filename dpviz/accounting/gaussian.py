@@ -19,9 +19,11 @@ from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting._gaussian_profile import profile_at
 from dpviz.accounting._inverse import solve_epsilon
 from dpviz.accounting.gaussian_law import GaussianLaw
-from dpviz.accounting.gaussian_mu import compose_mu as compose_mu
-from dpviz.accounting.gaussian_mu import composed_mu as composed_mu
-from dpviz.accounting.gaussian_mu import gaussian_group_mu as gaussian_group_mu
+from dpviz.accounting.gaussian_mu import (
+    compose_mu as compose_mu,
+    composed_mu as composed_mu,
+    gaussian_group_mu as gaussian_group_mu,
+)
 from dpviz.accounting.relation import Direction
 
 
@@ -34,9 +36,9 @@ def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     Parameters
     ----------
     epsilon : array_like
-        Privacy loss bounds in nats, >= 0; inf gives 0.
+        Privacy loss bounds in nats; inf gives 0. Below 0 they are of use for trade-off curves.
     mu : array_like
-        GDP parameter, >= 0; 0 gives 0, and inf (nothing is hidden) gives 1.
+        GDP parameter, >= 0; 0 gives 0 (at epsilon >= 0), and inf (nothing is hidden) gives 1.
 
     Returns
     -------
@@ -46,7 +48,7 @@ def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     Raises
     ------
     DomainError
-        If an epsilon or mu is negative or NaN.
+        If an epsilon is NaN, or a mu is negative or NaN.
 
     References
     ----------
@@ -57,7 +59,7 @@ def gaussian_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_delta(1.0, mu=1.0), 4)
     0.1269
     """
-    delta, _, _ = profile_at(*_epsilon_and_mu(epsilon, mu))
+    delta, _, _ = profile_at(*_signed_epsilon_and_mu(epsilon, mu))
     return plain(delta)
 
 
@@ -67,9 +69,9 @@ def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     Parameters
     ----------
     epsilon : array_like
-        Privacy loss bounds in nats, >= 0; inf gives -inf.
+        Privacy loss bounds in nats; inf gives -inf. Below 0 they are of use for trade-off curves.
     mu : array_like
-        GDP parameter, >= 0; 0 gives -inf, and inf gives 0.
+        GDP parameter, >= 0; 0 gives -inf (at epsilon >= 0), and inf gives 0.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     Raises
     ------
     DomainError
-        If an epsilon or mu is negative or NaN.
+        If an epsilon is NaN, or a mu is negative or NaN.
 
     References
     ----------
@@ -90,7 +92,7 @@ def gaussian_log_delta(epsilon: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     >>> round(gaussian_log_delta(10_000.0, mu=100.0), 6)
     -1255.237004
     """
-    _, _, log_delta = profile_at(*_epsilon_and_mu(epsilon, mu))
+    _, _, log_delta = profile_at(*_signed_epsilon_and_mu(epsilon, mu))
     return plain(log_delta)
 
 
@@ -285,12 +287,12 @@ class Gaussian:
         return float(composed_mu(sigma=self.sigma, sensitivity=self.sensitivity))
 
     def delta(self, epsilon: npt.ArrayLike) -> Numbers:
-        """Return the privacy profile; see `gaussian_delta`."""
-        return gaussian_delta(epsilon, mu=self.mu)
+        """Return the privacy profile at each epsilon >= 0; see `gaussian_delta`."""
+        return gaussian_delta(check.at_least("epsilon", epsilon, 0, infinite=True), mu=self.mu)
 
     def log_delta(self, epsilon: npt.ArrayLike) -> Numbers:
-        """Return the log of the privacy profile; see `gaussian_log_delta`."""
-        return gaussian_log_delta(epsilon, mu=self.mu)
+        """Return the log of the privacy profile at each epsilon >= 0; see `gaussian_log_delta`."""
+        return gaussian_log_delta(check.at_least("epsilon", epsilon, 0, infinite=True), mu=self.mu)
 
     def epsilon(self, delta: npt.ArrayLike) -> Numbers:
         """Return the least epsilon for each delta; see `gaussian_epsilon`."""
@@ -349,8 +351,8 @@ class Gaussian:
         return Gaussian(self.sigma / float(np.sqrt(releases)), self.sensitivity)
 
 
-def _epsilon_and_mu(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    loss = check.at_least("epsilon", epsilon, 0, infinite=True)
+def _signed_epsilon_and_mu(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    loss = check.at_least("epsilon", epsilon, -np.inf, infinite=True)
     spread = check.at_least("mu", mu, 0, infinite=True)
     both = np.broadcast_arrays(loss, spread)
     return both[0], both[1]

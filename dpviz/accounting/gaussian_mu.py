@@ -54,8 +54,7 @@ def composed_mu(*, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count
         check.at_least("sensitivity", sensitivity, 0),
         check.whole("count", count, 0),
     )
-    mu = np.maximum(_root_ratio(releases, change, noise), _TINIEST)
-    return plain(np.where((change > 0) & (releases > 0), mu, 0.0))
+    return plain(np.where((change > 0) & (releases > 0), root_ratio(releases, change, noise), 0.0))
 
 
 def compose_mu(mus: npt.ArrayLike, *, counts: npt.ArrayLike = 1) -> Numbers:
@@ -141,8 +140,8 @@ def gaussian_group_mu(group_size: npt.ArrayLike, *, mu: npt.ArrayLike) -> Number
         return plain(size * np.where(size == 0, 0.0, spread))
 
 
-def _root_ratio(count: FloatArray, change: FloatArray, noise: FloatArray) -> FloatArray:
-    """Return √count · change/noise, rounded once: a large epsilon would magnify every rounding between."""
+def root_ratio(count: FloatArray, change: FloatArray, noise: FloatArray) -> FloatArray:
+    """Return √count · change/noise, never 0, rounded once: a large epsilon would magnify every rounding between."""
     top, top_power = np.frexp(change)
     bottom, bottom_power = np.frexp(noise)
     root = np.sqrt(count)
@@ -153,5 +152,5 @@ def _root_ratio(count: FloatArray, change: FloatArray, noise: FloatArray) -> Flo
     again, again_rest = two_product(ratio, bottom)
     ratio_rest = ((whole - again) - again_rest + rest + root_rest * top) / bottom
     with np.errstate(over="ignore", under="ignore"):
-        result: FloatArray = np.ldexp(ratio + ratio_rest, top_power - bottom_power)
+        result: FloatArray = np.maximum(np.ldexp(ratio + ratio_rest, top_power - bottom_power), _TINIEST)
     return result

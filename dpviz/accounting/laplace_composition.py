@@ -16,12 +16,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dpviz.accounting import _checks as check
-from dpviz.accounting import _laplace_cells as cells
-from dpviz.accounting import _laplace_curve as curve
+from dpviz.accounting import _checks as check, _laplace_cells as cells, _laplace_curve as curve
 from dpviz.accounting._checks import DomainError, FloatArray, Numbers, plain
 
-_LEAST_EPSILON, _LARGEST_EPSILON = 1e-290, 1e5
+_LEAST_EPSILON, _LARGEST_EPSILON = 1e-290, 1e3
 _MOST_COUNT = 200_000
 
 
@@ -279,7 +277,8 @@ def laplace_composed_epsilon_bracket(
     True
     """
     slack = check.probability("delta", delta)
-    epsilon, error = _on_each_law(curve.epsilon, slack, pure_epsilon, count)
+    epsilon = _on_each_law(curve.epsilon, slack, pure_epsilon, count)[0]
+    error = _on_each_law(curve.log_delta, epsilon, pure_epsilon, count)[1]
     with np.errstate(under="ignore"):
         more, less = np.minimum(slack * np.exp(error), 1.0), slack * np.exp(-error)
     rounding = 1e-14 * epsilon

@@ -7,6 +7,9 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
+from dpviz.accounting._twofold import two_sum
+
+_LARGE = 1e300
 
 
 def laplace_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
@@ -126,9 +129,12 @@ def laplace_log_ratio(
     point, centre, spread = _point(output, location, scale)
     second = check.finite("other", other)
     low, high = np.minimum(centre, second), np.maximum(centre, second)
-    inside = np.clip(point, low, high)
+    # (high − x) − (x − low), of halves where the sum would overflow, with the sum's own rounding error
+    half = np.where(np.maximum(np.abs(low), np.abs(high)) > _LARGE, 0.5, 1.0)
+    inside = np.clip(point, low, high) * half
+    total, rest = two_sum(low * half, high * half)
     with np.errstate(over="ignore", under="ignore"):
-        toward_low = ((high - inside) - (inside - low)) / spread
+        toward_low = ((total - inside) - inside + rest) / spread / half
     return plain(np.where(centre <= second, toward_low, -toward_low))
 
 

@@ -14,6 +14,9 @@ from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting._outcomes import DEEPEST, Index, outcomes
 from dpviz.accounting.guarantees import times
 
+LARGEST_ROOT = 8000.0
+"""Up to this √count·epsilon there are few enough outcomes for every delta."""
+
 _MARGIN = 45.0  # −log of what may be left out, beside what is looked for
 
 
@@ -46,8 +49,8 @@ def optimal_composition_delta(
     Raises
     ------
     DomainError
-        If an argument is out of its range, or √count·epsilon exceeds about 40,000 (a composed epsilon of
-        some billion).
+        If an argument is out of its range, or √count·epsilon is far above 8,000 (a composed epsilon of many
+        millions) and too many outcomes matter.
 
     References
     ----------
@@ -65,7 +68,8 @@ def optimal_composition_delta(
         check.whole("count", count, 0),
     )
     profile = np.zeros(wanted.shape)
-    inner = (each > 0) & (releases > 0) & np.isfinite(wanted)
+    with np.errstate(over="ignore"):
+        inner = (each > 0) & (releases > 0) & (wanted <= 2 * each * releases) & np.isfinite(wanted)
     profile[inner] = _profile(wanted[inner], each[inner], releases[inner])
     with np.errstate(divide="ignore", under="ignore"):
         return plain(kept_delta(times(releases, np.log1p(-slack)), profile))
@@ -100,8 +104,8 @@ def optimal_composition_epsilon(
     Raises
     ------
     DomainError
-        If an argument is out of its range, or √count·epsilon exceeds about 40,000 (a composed epsilon of
-        some billion).
+        If an argument is out of its range, or √count·epsilon is far above 8,000 (a composed epsilon of many
+        millions) and too many outcomes matter.
 
     References
     ----------

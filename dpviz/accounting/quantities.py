@@ -78,8 +78,6 @@ from dpviz.accounting.laplace import (
 )
 from dpviz.accounting.laplace_composition import (
     laplace_composed_delta,
-    laplace_composed_epsilon,
-    laplace_composed_tradeoff,
 )
 from dpviz.accounting.laplace_noise import (
     laplace_log_ratio,
@@ -158,6 +156,17 @@ def _composed_mu(given: Inputs) -> float:
     return float(compose_mu(mus))
 
 
+def _laplace(given: Inputs) -> Composition:
+    return Composition(((Laplace(scale=1.0, sensitivity=given["eps0"]), given["k"]),))
+
+
+def _laplace_delta(given: Inputs) -> float:
+    """Return delta of k Laplace releases, at a loss of either sign."""
+    if given["eps"] < 0:
+        return float(laplace_composed_delta(given["eps"], pure_epsilon=given["eps0"], count=given["k"]))
+    return float(_laplace(given).delta(given["eps"]))
+
+
 def _steps(given: Inputs) -> Composition:
     return Composition(((SubsampledGaussian(given["sigma"], given["q"]), given["k"]),))
 
@@ -216,9 +225,9 @@ QUANTITIES: Mapping[str, Callable[[Inputs], float]] = MappingProxyType(
         "laplace_delta": lambda g: laplace_delta(g["eps"], pure_epsilon=g["eps0"]),
         "laplace_rdp": lambda g: laplace_rdp(g["alpha"], pure_epsilon=g["eps0"]),
         "laplace_tradeoff": lambda g: laplace_tradeoff(g["alpha"], pure_epsilon=g["eps0"]),
-        "laplace_kfold_delta": lambda g: laplace_composed_delta(g["eps"], pure_epsilon=g["eps0"], count=g["k"]),
-        "laplace_kfold_eps": lambda g: laplace_composed_epsilon(g["delta"], pure_epsilon=g["eps0"], count=g["k"]),
-        "laplace_kfold_tradeoff": lambda g: laplace_composed_tradeoff(g["alpha"], pure_epsilon=g["eps0"], count=g["k"]),
+        "laplace_kfold_delta": _laplace_delta,
+        "laplace_kfold_eps": lambda g: _laplace(g).epsilon(g["delta"]),
+        "laplace_kfold_tradeoff": lambda g: _laplace(g).beta(g["alpha"]),
         "optimal_composition_delta": lambda g: optimal_composition_delta(
             g["eps_g"], epsilon=g["eps"], delta=g.get("delta", 0), count=g["k"]
         ),

@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
-from dpviz.accounting.randomized_response_law import RandomizedResponseLaw as RandomizedResponseLaw
-from dpviz.accounting.randomized_response_law import pure_and_others
+from dpviz.accounting.randomized_response_law import RandomizedResponseLaw as RandomizedResponseLaw, pure_and_others
 from dpviz.accounting.relation import Direction
 
 _FAR = 600.0  # of order · pure epsilon: beyond, the moment is known by its greatest term
@@ -252,7 +251,7 @@ def randomized_response_count(
     716.395
     """
     given, people, pure, others = _survey("observed", observed, respondents, pure_epsilon, categories)
-    with np.errstate(under="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         fade = np.exp(-pure)
         return plain(((given - people * fade) + given * others * fade) / -np.expm1(-pure))
 

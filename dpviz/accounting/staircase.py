@@ -353,7 +353,9 @@ class Staircase:
         slack = check.probability("delta", delta)
         is_total = slack >= self._delta(np.zeros_like(slack))
         found = self.pure_epsilon + np.log1p(-np.where(is_total, 0.0, slack / self._loss_mass))
-        return plain(settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, self._delta))
+        return plain(
+            settle_epsilon(np.where(is_total, 0.0, np.maximum(found, 0.0)), slack, lambda near, _: self._delta(near))
+        )
 
     def beta(self, alpha: npt.ArrayLike) -> Numbers:
         r"""Return the trade-off function, the least type II error for each type I error in [0, 1]; exact.

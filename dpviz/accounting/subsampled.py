@@ -171,9 +171,9 @@ def subsampled_gaussian_epsilon(
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         share = np.where(used & (slack < rate), slack / rate, 1.0)
         loss = np.asarray(gaussian_epsilon(share, mu=1 / noise))
-        near = np.log1p(rate * np.expm1(np.minimum(loss, 1.0)))
+        change = rate * np.expm1(np.minimum(loss, 700.0))
         far = loss + np.log(rate + (1 - rate) * np.exp(-loss))
-    return plain(np.where(loss < 1, near, np.maximum(far, 0.0)))
+    return plain(np.where(change < 1, np.log1p(change), far))
 
 
 def subsampled_gaussian_beta(

@@ -32,6 +32,7 @@ from dpviz.accounting.relation import Direction
 from dpviz.accounting.tradeoff import approximate_dp_tradeoff
 
 _MOST_HALVINGS = 100
+_FAR = 200.0  # from about 77 on the two heaps of the mixture share no float64 mass, and mu changes nothing
 
 
 def subsampled_gaussian_tradeoff(
@@ -151,7 +152,7 @@ def subsampled_approximate_dp_tradeoff(
         beta = _up_to_the_turn(
             np.asarray(approximate_dp_tradeoff(level, epsilon=loss, delta=slack)), level, rate, corner
         )
-        lowered = odds / (odds - rate * np.expm1(-loss))
+        lowered = np.where(rate == 0, 1.0, odds / np.where(rate == 0, 1.0, odds - rate * np.expm1(-loss)))
         far = lowered * np.maximum(rest_of_one(rate * slack, level), 0.0)
     return plain(np.where(level > _mixed(corner, corner, rate), far, beta))
 
@@ -271,7 +272,7 @@ def _mixed_inverse(level: FloatArray, rate: FloatArray, mu: FloatArray) -> Float
         left_over = np.maximum(rest_of_one(rate, level), 0.0)
         beta = np.where(is_open & (level > 0), np.where(left_over > 0, left_over / (1 - rate), 0.0), beta)
         solved = np.isfinite(mu) & (mu > 0) & (rate > 0) & (level > 0) & (level < 1)
-        found = ndtr(-mixture_quantile(level[solved], rate[solved], mu[solved]))
+        found = ndtr(-mixture_quantile(level[solved], rate[solved], np.minimum(mu[solved], _FAR)))
         beta[solved] = np.minimum(found, 1 - level[solved])
     return beta
 

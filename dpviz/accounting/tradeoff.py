@@ -159,7 +159,7 @@ def gaussian_tpr(fpr: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
     level = check.probability("fpr", fpr)
     spread = check.at_least("mu", mu, 0, infinite=True)
     is_known = np.isfinite(spread)
-    rate = ndtr(ndtri(level) + np.where(is_known, spread, 0.0))
+    rate = np.maximum(ndtr(ndtri(level) + np.where(is_known, spread, 0.0)), level)
     return plain(np.where(is_known, np.where(spread == 0, level, rate), 1.0))
 
 

@@ -88,8 +88,8 @@ def group_tradeoff(
 
     Examples
     --------
-    >>> each = lambda alpha: gaussian_tradeoff(alpha, mu=0.25)
-    >>> round(group_tradeoff(0.05, tradeoff=each, group_size=4), 4), round(gaussian_tradeoff(0.05, mu=1.0), 4)
+    >>> each = lambda alpha: gaussian_beta(alpha, mu=0.25)
+    >>> round(group_tradeoff(0.05, tradeoff=each, group_size=4), 4), round(gaussian_beta(0.05, mu=1.0), 4)
     (0.7405, 0.7405)
     """
     rate = check.probability("alpha", alpha)

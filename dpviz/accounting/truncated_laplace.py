@@ -18,6 +18,7 @@ from dpviz.accounting._random import Size, generator, lengths
 from dpviz.accounting._settle import settle_epsilon
 
 _TOP = np.finfo(np.float64).max
+_LEAST_RATIO = 1e-290  # below it the noise is uniform, and the mass kept of Laplace's law no float64
 
 
 def truncated_laplace_half_width(
@@ -60,9 +61,11 @@ def truncated_laplace_half_width(
     if np.any(slack > 0.5):
         raise DomainError("delta", "a number in (0, 0.5]", float(np.max(slack)))
     with np.errstate(over="ignore", under="ignore"):
-        half = np.log1p(np.expm1(np.minimum(loss, 40.0)) / (2 * slack))
-        far = loss - np.log(2 * slack) + np.log1p((2 * slack - 1) * np.exp(-loss))
-        ratio = np.where((loss < 1) & np.isfinite(half), half, far) / loss
+        growth = np.expm1(np.minimum(loss, 1.0))
+        near = np.log1p(np.minimum(growth / (2 * slack), _TOP))
+        near = np.where(near < 700, near, np.log(growth) - np.log(2 * slack))
+        far = loss - np.log(2 * slack) + np.log1p((2 * slack - 1) * np.exp(-np.maximum(loss, 1.0)))
+        ratio = np.where(loss < 1, near, far) / loss
         return plain(change * np.maximum(ratio, 1.0))
 
 
@@ -126,7 +129,7 @@ class TruncatedLaplace:
     scale : float
         Laplace scale b, query units, > 0.
     half_width : float
-        The noise lies in [−half_width, half_width], query units, > 0.
+        The noise lies in [−half_width, half_width], query units, > 0 and at least 1e-290 scales.
     sensitivity : float
         Sensitivity of the number under the declared neighbouring relation, query units, >= 0.
 
@@ -154,6 +157,8 @@ class TruncatedLaplace:
         object.__setattr__(self, "scale", check.scalar("scale", check.positive("scale", self.scale)))
         width = check.positive("half_width", self.half_width)
         object.__setattr__(self, "half_width", check.scalar("half_width", width))
+        if not self.half_width / self.scale >= _LEAST_RATIO:
+            raise DomainError("half_width/scale", f"at least {_LEAST_RATIO:g}", self.half_width / self.scale)
         change = check.at_least("sensitivity", self.sensitivity, 0)
         object.__setattr__(self, "sensitivity", check.scalar("sensitivity", change))
 
@@ -292,7 +297,7 @@ class TruncatedLaplace:
         is_never = ~is_zero & (slack < self._delta(np.full_like(slack, np.inf)))
         inner = np.where(is_zero | is_never, 0.5, slack)
         found = np.where(is_zero | is_never, 0.0, self._solve(inner))
-        settled = settle_epsilon(np.clip(found, 0.0, self._last), slack, self._delta)
+        settled = settle_epsilon(np.clip(found, 0.0, self._last), slack, lambda near, _: self._delta(near))
         return plain(np.where(is_never, np.inf, np.where(is_zero, 0.0, settled)))
 
     def beta(self, alpha: npt.ArrayLike) -> Numbers:
@@ -316,9 +321,11 @@ class TruncatedLaplace:
         """
         level = check.probability("alpha", alpha)
         tail = np.minimum(level, 1 - level)
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", divide="ignore"):
             place = -self.scale * np.log(2 * tail * self._mass + np.exp(-self._reach))
-        place = np.where(level <= 0.5, place, -place) - self.sensitivity
+        place = np.minimum(place, self.half_width)
+        with np.errstate(over="ignore"):
+            place = np.where(level <= 0.5, place, -place) - self.sensitivity
         beyond = self._upper(np.abs(place))
         return plain(np.where(place < 0, beyond, 1 - beyond))
 

@@ -177,8 +177,8 @@ def zcdp_to_delta_improved(rho: npt.ArrayLike, *, epsilon: npt.ArrayLike) -> Num
     spent, loss = np.broadcast_arrays(
         check.at_least("rho", rho, 0, infinite=True), check.at_least("epsilon", epsilon, 0)
     )
-    delta = np.where(spent == 0, 0.0, 1.0)
-    known = (spent > 0) & (spent - loss <= _FAR)
+    delta = np.array(zcdp_to_delta(spent, epsilon=loss))
+    known = (spent > 0) & (delta > 0) & (spent - loss <= _FAR)
     delta[known] = _least_delta(spent[known], loss[known])
     return plain(delta)
 
@@ -308,16 +308,21 @@ def _least_delta(rho: FloatArray, epsilon: FloatArray) -> FloatArray:
             lack = epsilon - rho * (1 + 2 * excess) + np.log1p(1 / excess)
             step = lack / (2 * rho + 1 / (excess * (1 + excess)))
             excess = np.maximum(excess + step, _LEAST)
-            if np.all(np.abs(step) <= 4e-16 * excess * (1 + rho + epsilon)):
+            if np.all(np.abs(step) <= 4e-15 * excess * (1 + rho + epsilon)):
                 delta: FloatArray = np.exp(-rho * excess * excess) / (1 + excess)
                 return delta
     raise ArithmeticError("the best order did not settle")
 
 
 def _start(rho: FloatArray, epsilon: FloatArray) -> FloatArray:
-    """Return an s before the root: each of three lower bounds leaves out a term or puts a larger one in its place."""
-    below = np.maximum(rho - epsilon, 1e-300)
-    above_root = 1 / np.expm1(below)
-    wide = np.minimum(1.0, 1 / np.expm1(np.clip(3 * rho - epsilon, 1e-300, _FAR)))
-    narrow = 1 / np.expm1(np.minimum(below + 2 * rho * above_root, _FAR))
-    return np.maximum(np.maximum((epsilon - rho) / (2 * rho), _LEAST), np.maximum(wide, narrow))
+    """Return an s before the root, that is, where rho (1 + 2s) − epsilon is below log(1 + 1/s).
+
+    Good for small s: the log is more than the left side is at a point beyond the root, and so is known from below.
+    Good for large s: 1/(1 + s) in place of the log, which leaves a square equation.
+    """
+    total, below = rho + epsilon, np.maximum(rho - epsilon, 1e-300)
+    twice = np.minimum(2 * rho / np.expm1(below), np.maximum(np.log1p(2 * rho), 1.0))  # 2 rho s beyond the root
+    small = 1 / np.expm1(np.minimum(below + twice, _FAR))
+    large = (total + np.hypot(total, np.sqrt(8 * rho))) / (4 * rho) - 1
+    start: FloatArray = np.maximum(np.maximum(large, small), _LEAST)
+    return start
