@@ -3,7 +3,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from dpviz.accounting._checks import DomainError
 from dpviz.accounting.composition import improved_bound, rdp_bound
@@ -30,36 +30,43 @@ def mp_coin_divergence(p, q, order):
     return mpmath.log(p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)) / (order - 1)
 
 
-def mp_worst_epsilon(divergence, order, delta):
-    """The greatest epsilon of two coins with that divergence, by a search over p and, within, over q."""
-    with mpmath.workdps(35):
-        order, delta = mpmath.mpf(order), mpmath.mpf(delta)
+def mp_least_divergence(epsilon, order, delta):
+    """The least divergence of two coins with p − e^epsilon q = delta, by a golden-section search over p."""
+    with mpmath.workdps(60):
+        order, delta, factor = mpmath.mpf(order), mpmath.mpf(delta), mpmath.exp(mpmath.mpf(epsilon))
 
-        def epsilon(log_odds):
+        def divergence(log_odds):
             p = delta + (1 - delta) / (1 + mpmath.exp(-log_odds))
-            low, high = mpmath.mpf(-200), mpmath.log(p)
-            for _ in range(90):
-                middle = (low + high) / 2
-                is_far = mp_coin_divergence(p, mpmath.exp(middle), order) > divergence
-                low, high = (middle, high) if is_far else (low, middle)
-            return mpmath.log(p - delta) - high
+            return mp_coin_divergence(p, (p - delta) / factor, order)
 
-        low, high, golden = mpmath.mpf(-120), mpmath.mpf(60), (mpmath.sqrt(5) - 1) / 2
-        for _ in range(44):
+        low, high, golden = mpmath.mpf(-150), mpmath.mpf(80), (mpmath.sqrt(5) - 1) / 2
+        for _ in range(70):
             left, right = high - golden * (high - low), low + golden * (high - low)
-            low, high = (low, right) if epsilon(left) > epsilon(right) else (left, high)
-        return epsilon((low + high) / 2)
+            low, high = (low, right) if divergence(left) < divergence(right) else (left, high)
+        return divergence((low + high) / 2)
 
 
-@pytest.mark.parametrize(
-    ("divergence", "order", "delta"),
-    [(0.5, 2.0, 1e-5), (0.01, 8.5, 1e-6), (3.0, 1.2, 0.3), (1e-3, 1.001, 0.01), (0.1, 65.0, 1e-9)],
-)
+@settings(max_examples=20)
+@given(DIVERGENCES, ORDERS, SLACKS)
+@example(0.5, 2.0, 1e-5)
+@example(1e-4, 2.0, 0.005)
+@example(1e-6, 1.5, 1e-4)
+@example(0.02, 2.0, 0.05)
+@example(0.1, 4.0, 0.05)
+@example(3.0, 1.2, 0.3)
+@example(1e-3, 1.001, 0.01)
+@example(0.1, 65.0, 1e-9)
 def test_sharpest_conversion_is_that_of_the_worst_coins(divergence, order, delta):
-    truth = mp_worst_epsilon(divergence, order, delta)
-    assert rdp_to_epsilon_optimal(divergence, order=order, delta=delta) == pytest.approx(float(truth), rel=1e-13)
-    epsilon = float(truth)
-    assert rdp_to_delta_optimal(divergence, order=order, epsilon=epsilon) == pytest.approx(delta, rel=1e-11)
+    epsilon = rdp_to_epsilon_optimal(divergence, order=order, delta=delta)
+    assume(epsilon > 0)
+    least = mp_least_divergence(epsilon, order, delta)
+    step = 1e-6 * epsilon
+    steep = (mp_least_divergence(epsilon + step, order, delta) - least) / step
+    assert abs(least - divergence) <= 1e-13 * divergence + 1e-13 * float(steep) * epsilon
+    back = rdp_to_delta_optimal(divergence, order=order, epsilon=epsilon)
+    slack = 1e-11 * delta
+    slope = (mp_least_divergence(epsilon, order, delta + slack) - least) / slack
+    assert abs(back - delta) <= 1e-12 * delta + 1e-13 * (divergence + float(steep) * epsilon) / float(slope)
 
 
 @given(

@@ -8,6 +8,7 @@ from hypothesis import example, given, strategies as st
 
 from dpviz.accounting._checks import DomainError
 from dpviz.accounting.gaussian import Gaussian, gaussian_delta, gaussian_rdp
+from dpviz.accounting.gaussian_law import GaussianLaw
 from dpviz.accounting.mechanism import Mechanism
 from dpviz.accounting.relation import Direction
 from dpviz.accounting.subsampled import (
@@ -127,6 +128,10 @@ def test_rdp_at_whole_orders_is_the_binomial_sum(order, rate, noise):
         (333.3, 0.12, 9.0),
         (1000.5, 1e-3, 20.0),
         (7.7, 1 - 1e-9, 2.0),
+        (1 + 1.6e-5, 3.6e-12, 0.11),
+        (1 + 5e-11, 1.2e-12, 0.25),
+        (1.0, 0.5, 0.0435),
+        (1.4, 0.3, 0.044),
     ],
 )
 def test_rdp_is_the_integral_it_stands_for(order, rate, noise, direction):
@@ -296,6 +301,7 @@ def test_it_is_a_mechanism():
     assert step.rdp(2.0) == rdp(2.0, 0.01, 1.0)
     assert step.loss_law(Direction.ADD) != step.loss_law(Direction.REMOVE)
     assert step.loss_law(Direction.ADD).support[1] == pytest.approx(-math.log(0.99))
+    assert SubsampledGaussian(2.0, 1.0).loss_law(Direction.ADD) == GaussianLaw(0.5)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from decimal import Context, Decimal
 import numpy as np
 
 from dpviz.accounting._checks import BoolArray, FloatArray
+from dpviz.accounting._twofold import two_product
 
 _DIGITS = Context(prec=45)
 _TABLE = np.array([0.0] + [math.log(math.factorial(n) * (math.e / n) ** n) for n in range(1, 16)])
@@ -92,11 +93,7 @@ def product(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray
     """Return left·right and what rounding took from it (Dekker's product; the rest is 0 where it might overflow)."""
     result = left * right
     is_safe = (np.abs(left) < 1e100) & (np.abs(right) < 1e100) & (np.abs(result) > 1e-250)
-    a, b = np.where(is_safe, left, 0.0), np.where(is_safe, right, 0.0)
-    a_high, b_high = _high(a), _high(b)
-    a_low, b_low = a - a_high, b - b_high
-    rest = ((a_high * b_high - np.where(is_safe, result, 0.0)) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return result, rest
+    return result, two_product(np.where(is_safe, left, 0.0), np.where(is_safe, right, 0.0))[1]
 
 
 def difference_up(left: FloatArray, right: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
@@ -108,8 +105,3 @@ def difference_up(left: FloatArray, right: FloatArray, rest: FloatArray | float 
         is_low = (near - (near + lost)) + lost > 0
     result = np.where(np.isfinite(lost), near + lost, near)
     return np.where(is_low, np.nextafter(result, np.inf), result)
-
-
-def _high(x: FloatArray) -> FloatArray:
-    scaled = x * (2.0**27 + 1)
-    return scaled - (scaled - x)

@@ -15,6 +15,7 @@ import numpy as np
 from dpviz.accounting._binomial import difference_up, gap_to, log1p_rest, log_pmf, mean_of_hits, product
 from dpviz.accounting._checks import DomainError, FloatArray
 from dpviz.accounting._outcomes import DEEPEST, SCALE, UPPER
+from dpviz.accounting._twofold import two_sum
 
 _MOST = 2**22
 
@@ -41,9 +42,10 @@ class Releases:
 
 @dataclass(frozen=True)
 class Differing:
-    """Outcomes whose loss is > 0, greatest loss first."""
+    """Outcomes whose loss is > 0, greatest loss first; a loss is a float64 and the rest that it lacks."""
 
     loss: FloatArray
+    rest: FloatArray
     above: FloatArray
     """Σ over the outcomes so far of their probability times 1 − e^{loss − theirs}."""
     mass: FloatArray
@@ -51,9 +53,11 @@ class Differing:
 
     def delta(self, composed_epsilon: FloatArray) -> FloatArray:
         """Return the profile at each composed epsilon >= 0."""
-        filled = np.searchsorted(-self.loss, -composed_epsilon)
+        beyond, ties = (np.searchsorted(-self.loss, -composed_epsilon, side=side) for side in ("left", "right"))
+        more = np.concatenate([[0], np.cumsum(self.rest > 0)])  # among equal losses those come first
+        filled = beyond + more[ties] - more[beyond]
         last = np.maximum(filled - 1, 0)
-        drop = np.where(filled > 0, self.loss[last] - composed_epsilon, 0.0)
+        drop = np.where(filled > 0, (self.loss[last] - composed_epsilon) + self.rest[last], 0.0)
         with np.errstate(under="ignore"):
             return np.where(filled > 0, self.above[last] - np.expm1(-drop) * self.mass[last], 0.0) / SCALE
 
@@ -76,15 +80,18 @@ def differing(releases: Releases) -> Differing:
     if size > _MOST:
         few = f"few enough, or of few enough kinds, to have at most {_MOST} outcomes (else compose numerically)"
         raise DomainError("epsilons", few, f"{size} outcomes")
-    loss, log_weight = np.zeros(1), np.zeros(1)
+    loss, rest, log_weight = np.zeros(1), np.zeros(1), np.zeros(1)
     for each in kinds:
-        more, log_more = each.outcomes()
-        loss, log_weight = np.add.outer(loss, more).ravel(), np.add.outer(log_weight, log_more).ravel()
+        more, rest_more, log_more = each.outcomes()
+        loss, error = two_sum(loss[:, None], more[None, :])
+        rest = (error + np.add.outer(rest, rest_more)).ravel()
+        loss, log_weight = loss.ravel(), np.add.outer(log_weight, log_more).ravel()
+    loss, rest = two_sum(loss, rest)
     kept = np.flatnonzero(loss > 0)
     if not kept.size:
-        return Differing(np.zeros(1), np.zeros(1), np.zeros(1))
-    kept = kept[np.argsort(-loss[kept], kind="stable")]
-    return _summed(loss[kept], log_weight[kept])
+        return Differing(*np.zeros((4, 1)))
+    kept = kept[np.lexsort((-rest[kept], -loss[kept]))]
+    return _summed(loss[kept], rest[kept], log_weight[kept])
 
 
 @dataclass(frozen=True)
@@ -106,24 +113,25 @@ class _Kind:
         high = min(count, math.ceil(mean + UPPER / 3 + math.sqrt(UPPER * UPPER / 9 + 2 * UPPER * variance)))
         return cls(epsilon, count, exact, low, int(high - low) + 1)
 
-    def outcomes(self) -> tuple[FloatArray, FloatArray]:
-        """Return the loss and the log probability of each number of lies."""
+    def outcomes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the loss, the rest that it lacks, and the log probability of each number of lies."""
         index = np.arange(float(self.size))
         lies: FloatArray = self.low + index
         gap: FloatArray = gap_to(self.low, self.mean) + index
         count, mean = np.full(self.size, self.count), np.full(self.size, max(float(self.mean), 1e-300))
-        return (count - 2 * lies) * self.epsilon, log_pmf(lies, gap, count, mean)
+        loss, rest = product(count - 2 * lies, np.full(self.size, self.epsilon))
+        return loss, rest, log_pmf(lies, gap, count, mean)
 
 
-def _summed(loss: FloatArray, log_weight: FloatArray) -> Differing:
+def _summed(loss: FloatArray, rest: FloatArray, log_weight: FloatArray) -> Differing:
     """Return the running sums, that of the mass by doubling."""
     with np.errstate(under="ignore"):
         root = np.exp(log_weight / 2)
         mass, reach = root * SCALE * root, 1
         while reach < loss.size:
-            fade = loss[:-reach] - loss[reach:]
+            fade = (loss[:-reach] - loss[reach:]) + (rest[:-reach] - rest[reach:])
             mass = np.concatenate([mass[:reach], mass[reach:] + np.exp(-fade) * mass[:-reach]])
             reach = 2 * reach if np.min(fade) < DEEPEST else loss.size
-        fade = loss[:-1] - loss[1:]
+        fade = (loss[:-1] - loss[1:]) + (rest[:-1] - rest[1:])
         above = np.concatenate([[0.0], np.cumsum(-np.expm1(-fade) * mass[:-1])])
-    return Differing(loss, above, mass)
+    return Differing(loss, rest, above, mass)

@@ -225,7 +225,9 @@ def _epsilon_group(
     for _ in range(2 * _MOST_RUNS):
         planned = plan(ledger, here, tolerance=tolerance)
         steepest = 4 / (tolerance * max(float(np.min(here)), planned.spread))  # where delta falls faster, it may
-        planned = replace(planned, pull=min(planned.pull, steepest), tilt=min(planned.tilt, steepest))
+        if planned.pull > steepest:
+            spread = max(planned.spread, 1 / steepest)
+            planned = replace(planned, pull=steepest, tilt=min(planned.tilt, steepest), spread=spread)
         relative = 4 * planned.pull / steepest * (1 - float(np.max(wanted)))
         aim = shrink * min(relative, 0.1)
         made, is_finest = _composed(ledger, planned, aim, aim)

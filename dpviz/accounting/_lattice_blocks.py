@@ -22,7 +22,7 @@ from dpviz.accounting._checks import FloatArray
 from dpviz.accounting._lattice_plan import Ledger, Plan, least, reach
 from dpviz.accounting._lattice_power import LONGEST, Power, composed, transform_length
 from dpviz.accounting._lattice_read import Reader, Slack, reader
-from dpviz.accounting._lattice_release import cut, lattice_of, release_parcels
+from dpviz.accounting._lattice_release import cut, dropped, lattice_of, release_parcels
 from dpviz.accounting._lattice_storeys import Storeys, storeys_for
 from dpviz.accounting._lattice_weights import (
     Lattice,
@@ -194,9 +194,8 @@ def _release(law: LossLaw, count: int, step: float, planned: Plan, tolerance: fl
     nodes = cut(law, lattice=lattice, tilt=tilt, reach=ends, spread=planned.spread)
     lower, upper = release_parcels(law, nodes, lattice=lattice, tilt=tilt, log_scale=scale)
     edges = lattice.losses(nodes[[0, -1]])
+    head = dropped(law, float(edges[0]), tilt=tilt, log_scale=scale)
     with np.errstate(under="ignore"):
-        # moved up to the first node, what is below it would weigh at most this
-        head = float(np.exp(law.log_head(edges[:1])[0] + tilt * edges[0] - scale)) * (1 + 1e-9)
         tail = float(np.exp(law.log_tail(edges[1:])[0])) * (1 + 1e-9)
     weights = below(lower, lattice=lattice, tilt=tilt), above(upper, lattice=lattice, tilt=tilt)
     return Item(count, weights, lattice, scale, (0.0, head), count * tail)

@@ -184,15 +184,16 @@ def _log_share(tilt: FloatArray | float, spread: FloatArray | float) -> FloatArr
 
 
 def reach(law: LossLaw, *, tilt: float, log_top: float, log_bottom: float) -> tuple[float, float]:
-    """Return the losses beyond which the law has less than exp(log_top), and tilted less than exp(log_bottom)."""
-    log_scale = float(np.real(law.log_moment(np.array([tilt + 0j]))[0]))
+    """Return the losses above which a law has less than exp(log_top), and below which tilted less than exp(log_bottom).
+
+    Each atom below may have as much; there is none above.
+    """
+    rest = log_bottom + float(np.real(law.log_moment(np.array([tilt + 0j]))[0]))
     low, high = law.support
     top = min(high, first_where(lambda loss: law.log_tail(loss) <= log_top, law.support))
-    bottom = max(
-        low, -first_where(lambda loss: law.log_head(-loss) - tilt * loss - log_scale <= log_bottom, (-high, -low))
-    )
-    atoms = [loss for loss, _ in law.atoms]
-    return min([bottom, top, *atoms]), max([bottom, top, *atoms])
+    bottom = max(low, -first_where(lambda loss: law.log_head(-loss) - tilt * loss <= rest, (-high, -low)))
+    heavy = [loss for loss, log_mass in law.atoms if log_mass + tilt * loss > rest]
+    return min([bottom, top, *heavy]), max([bottom, top, *(loss for loss, _ in law.atoms)])
 
 
 def first_where(is_beyond: Callable[[FloatArray], FloatArray], ends: tuple[float, float]) -> float:

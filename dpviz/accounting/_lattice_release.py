@@ -59,6 +59,7 @@ def cut(law: LossLaw, *, lattice: Lattice, tilt: float, reach: tuple[float, floa
         width = _cell_widths(law, starts, block, lattice=lattice, tilt=tilt, spread=spread)
     atoms = _places(np.array([loss for loss, _ in law.atoms], dtype=np.float64), lattice)
     nodes = _spaced(starts, block, width)
+    atoms = atoms[atoms >= nodes[0]]
     if atoms.size:
         nodes = np.sort(np.concatenate([nodes, atoms, atoms + 1]))
         nodes = nodes[np.diff(nodes, prepend=nodes[0] - 1) > 0]
@@ -110,6 +111,14 @@ def release_parcels(
     )
 
 
+def dropped(law: LossLaw, lowest: float, *, tilt: float, log_scale: float) -> float:
+    """Return a bound of the tilted mass below the lowest node, were the continuous part of it moved up to the node."""
+    with np.errstate(under="ignore"):
+        head = np.exp(law.log_head(np.array([lowest]))[0] + tilt * lowest - log_scale)
+        atoms = sum(np.exp(log_mass + tilt * loss - log_scale) for loss, log_mass in law.atoms if loss < lowest)
+    return float(head + atoms) * (1 + 1e-9)
+
+
 def _tilted(log_mass: FloatArray, loss: FloatArray, *, tilt: float, log_scale: float) -> tuple[FloatArray, FloatArray]:
     """Return exp(log_mass + tilt · loss − log_scale), and a bound of its relative error from rounding."""
     size = np.where(np.isfinite(log_mass), np.abs(log_mass), 0.0) + np.abs(tilt * loss) + abs(log_scale)
@@ -129,7 +138,8 @@ def _joined(
 ) -> Parcels:
     """Return the cells' continuous mass and the atoms as one, the atoms' rounding errors added (sign +1) or taken off.
 
-    The deficits' own rounding is left to `below` and `above`. An atom that is on a node stays there.
+    The deficits' own rounding is left to `below` and `above`. An atom that is on a node stays there; one below them all
+    is dropped.
     """
     cells = nodes.size - 1
     given = np.array(law.atoms, dtype=np.float64).reshape(-1, 2)
@@ -139,6 +149,7 @@ def _joined(
     atom *= 1 + sign * slack
     beyond = _offset(loss, nodes[cell], lattice)
     is_on_node = (beyond <= 0) | (cell == cells)
+    atom[beyond < 0] = 0.0
     inside, onto = np.where(is_on_node, 0.0, atom), np.where(is_on_node, atom, 0.0)
     with np.errstate(under="ignore"):
         deficit = -np.expm1(-offset) * mass + sums(cell, inside * -np.expm1(-beyond), cells)[:-1]

@@ -131,7 +131,7 @@ def _even_block(count: int, storeys: int) -> int:
 
 
 def _is_atomic(law: LossLaw) -> bool:
-    return sum(np.exp(log_mass) for _, log_mass in law.atoms) > 1 - 1e-12
+    return float(sum(np.exp(log_mass) for _, log_mass in law.atoms)) > 1 - 1e-12
 
 
 def common_divisor(entries: Entries) -> float:

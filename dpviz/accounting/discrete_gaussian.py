@@ -18,7 +18,7 @@ from dpviz.accounting.gaussian import gaussian_epsilon
 
 _SMOOTH = 1.5  # from here on e^{−2π²σ²} is below 1e-19: the sums over whole numbers are their integrals
 _NEAR = np.arange(1.0, 17.0)
-_MOST_STEPS, _HASTY_STEPS = 400, 30
+_MOST_STEPS, _HASTY_STEPS = 400, 24
 _NOISE = 3e-15  # of a delta, relative
 
 
@@ -272,7 +272,7 @@ def _kappa(first: FloatArray, epsilon: FloatArray, sigma: FloatArray, change: Fl
     given, given_rest = two_product(np.where(is_middling, ends, 0.0), change)
     gap, gap_rest = two_sum(asked, -given)
     exact = (gap + (gap_rest + asked_rest + 2 * loss * square_rest - given_rest)) / (2 * square)
-    return np.asarray(np.where(is_middling, exact, epsilon - ends / sigma * (change / sigma) / 2))
+    return np.asarray(np.where(is_middling, exact, epsilon - ends / sigma * change / sigma / 2))
 
 
 def _solve(delta: FloatArray, sigma: FloatArray, change: FloatArray, limit: FloatArray) -> FloatArray:
@@ -295,9 +295,11 @@ def _solve(delta: FloatArray, sigma: FloatArray, change: FloatArray, limit: Floa
             low[active] = np.where(is_bound, np.maximum(tangent, least), least)
             move, middle = excess / slope, low[active] + (high[active] - low[active]) / 2
             inside = (here - move >= low[active]) & (here - move <= high[active])
-            onward = np.where(inside, here - move, middle)
-            found[active] = np.where(is_bound & (step % 2 == 1) & (step < _HASTY_STEPS), low[active], onward)
-            room = np.where(np.abs(excess) < 0.5, np.abs(move), high[active] - low[active])
+            onward, careful = np.where(inside, here - move, middle), low[active]
+            if step >= _HASTY_STEPS:
+                is_bound, careful = np.ones_like(is_bound), middle
+            found[active] = np.where(is_bound & (step % 2 == 1), careful, onward)
+            room = np.minimum(high[active] - low[active], np.where(np.abs(excess) < 0.5, np.abs(move), np.inf))
             is_done = (np.abs(excess) <= _NOISE) | (room <= 2 * np.spacing(here))
             found[active] = np.where(is_done, here, found[active])
             active = active[~is_done]

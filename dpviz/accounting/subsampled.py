@@ -18,7 +18,7 @@ from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting._law import LossLaw
 from dpviz.accounting._subsampled_moment import log_moment_rate
 from dpviz.accounting._subsampled_panels import Pair
-from dpviz.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_log_delta
+from dpviz.accounting.gaussian import Gaussian, gaussian_delta, gaussian_epsilon, gaussian_log_delta
 from dpviz.accounting.relation import Direction
 from dpviz.accounting.subsampled_law import SubsampledGaussianLaw
 from dpviz.accounting.subsampled_tradeoff import subsampled_gaussian_tradeoff
@@ -343,7 +343,12 @@ class SubsampledGaussian:
         )
 
     def loss_law(self, direction: Direction) -> LossLaw:
-        """Return the law of the privacy loss in one direction; see `SubsampledGaussianLaw`."""
+        """Return the law of the privacy loss in one direction; see `SubsampledGaussianLaw`.
+
+        Where everything is sampled it is the Gaussian's own law.
+        """
+        if self.sampling_probability == 1:
+            return Gaussian(self.noise_multiplier).loss_law(Direction(direction))
         return SubsampledGaussianLaw(self.noise_multiplier, self.sampling_probability, Direction(direction))
 
 
