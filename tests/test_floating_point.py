@@ -88,6 +88,13 @@ def test_a_double_that_looks_like_a_tie_is_decided_by_more_digits():
     assert tried == {True, False}
 
 
+def test_a_sum_that_a_double_would_round_to_a_tie_is_rounded_once():
+    """1 + 2^−11 + 2^−60 is above the middle of two float16, but as a float64 it is the middle itself."""
+    location = 2.0**-11 + 2.0**-60
+    given_ = {"location": location, "other_location": 0.0, "scale": 1 / math.log(2), "uniform_bits": 1}
+    assert float16_laplace_distinguishing_mass(**given_) == mass_by_hand(location, 0.0, 1 / math.log(2), 1) == 1.0
+
+
 def test_the_same_answer_cannot_be_told():
     assert float16_laplace_distinguishing_mass(location=0.3, other_location=0.3, scale=1.0, uniform_bits=8) == 0
     assert float16_laplace_distinguishing_mass(location=0.0, other_location=1.0, scale=1.0, uniform_bits=18) < 0.6

@@ -155,13 +155,13 @@ def test_laws_of_a_profile(ledger):
 
 
 @FEW
-@given(st.floats(0.6, 5), st.floats(1e-3, 0.3), st.integers(20, 5000), st.floats(-12, -1))
+@given(st.floats(0.6, 3), st.floats(0.005, 0.3), st.integers(200, 20_000), st.floats(-12, -1))
 def test_epsilon_and_delta_are_inverse(noise, rate, count, log_delta):
     ledger = Composition(((SubsampledGaussian(noise, rate), count),))
     delta = 10**log_delta
-    found = ledger.account(delta=delta)
-    if found.value > 0:
-        assert ledger.log_delta(found.value) == pytest.approx(math.log(delta), rel=1e-6 if found.note else 1e-11)
+    found = ledger.epsilon(delta)
+    if found > 0:
+        assert ledger.log_delta(found) == pytest.approx(math.log(delta), abs=1e-11)
     else:
         assert ledger.delta(0.0) <= delta
 
@@ -259,7 +259,7 @@ class TestEngines:
         with pytest.raises(DomainError, match="one of best"):
             MIXED.account(epsilon=1.0, engine="magic")
         with pytest.raises(DomainError, match="tolerance"):
-            DP_SGD.account(epsilon=1.0, tolerance=1e-15)
+            MIXED.account(epsilon=1.0, tolerance=1e-15)
         for tolerance in (0.0, 1.0, -1.0, math.nan):
             with pytest.raises(DomainError, match="tolerance"):
                 DP_SGD.account(epsilon=1.0, tolerance=tolerance)
@@ -332,7 +332,7 @@ class TestTradeoff:
     def test_it_is_a_symmetric_tradeoff_function(self, ledger):
         beta = ledger.beta(self.ALPHA)
         assert (beta <= 1 - self.ALPHA).all()
-        assert (np.diff(beta) < 0).all()
+        assert (np.diff(beta) <= 0).all()
         assert (np.diff(np.diff(beta) / np.diff(self.ALPHA)) > -1e-9).all()
         inner = self.ALPHA[3:-2]
         assert ledger.beta(ledger.beta(inner)) == pytest.approx(inner, rel=1e-11)

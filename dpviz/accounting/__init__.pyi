@@ -106,6 +106,7 @@ from dpviz.accounting.gaussian_mu import (
     compose_mu as compose_mu,
     composed_mu as composed_mu,
     gaussian_group_mu as gaussian_group_mu,
+    root_ratio as root_ratio,
 )
 from dpviz.accounting.guarantees import (
     advanced_composition as advanced_composition,
@@ -225,6 +226,16 @@ from dpviz.accounting.relation import (
     Direction as Direction,
     Relation as Relation,
 )
+from dpviz.accounting.renyi import (
+    Conversion as Conversion,
+    RenyiConversion as RenyiConversion,
+    RenyiDelta as RenyiDelta,
+    ledger_rdp as ledger_rdp,
+    rdp_optimal_delta as rdp_optimal_delta,
+    rdp_optimal_epsilon as rdp_optimal_epsilon,
+    rdp_to_delta_optimal as rdp_to_delta_optimal,
+    rdp_to_epsilon_optimal as rdp_to_epsilon_optimal,
+)
 from dpviz.accounting.renyi_bounds import (
     DEFAULT_ORDERS as DEFAULT_ORDERS,
     OrderBound as OrderBound,
@@ -249,6 +260,9 @@ from dpviz.accounting.subsampled import (
     subsampled_gaussian_epsilon as subsampled_gaussian_epsilon,
     subsampled_gaussian_log_delta as subsampled_gaussian_log_delta,
     subsampled_gaussian_rdp as subsampled_gaussian_rdp,
+)
+from dpviz.accounting.subsampled_calibration import (
+    calibrate_subsampled_gaussian as calibrate_subsampled_gaussian,
 )
 from dpviz.accounting.subsampled_tradeoff import (
     subsampled_approximate_dp_tradeoff as subsampled_approximate_dp_tradeoff,

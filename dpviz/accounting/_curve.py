@@ -92,6 +92,8 @@ def curve(way: OneWay, alpha: FloatArray) -> Points:
     between them a straight line of slope −1.
     """
     keep = np.exp(way.log_finite)
+    if keep == 0:
+        return Points(np.zeros(alpha.shape), np.zeros(alpha.shape), np.ones(alpha.shape, dtype=np.bool_))
     lines = _lines(way, alpha)
     zero = lines.at(np.zeros(1))
     q, head = keep * np.exp(zero.log_tail_q[0]), keep * np.exp(zero.log_head_p[0])

@@ -107,7 +107,7 @@ class Ledger:
         curves = [curve(way, alpha) for way in self.ways]
         lowest = np.argmin([points.beta for points in curves], axis=0)
         at = np.arange(alpha.size)
-        beta = np.array([points.beta for points in curves])[lowest, at]
+        beta: FloatArray = np.array([points.beta for points in curves])[lowest, at]
         epsilon = np.array([points.epsilon for points in curves])[lowest, at]
         is_fit = np.all([points.is_fit for points in curves], axis=0)
         is_fit[is_fit] = self._supports(epsilon[is_fit], lowest[is_fit])

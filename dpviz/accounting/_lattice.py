@@ -145,6 +145,8 @@ def _composed(ledger: Ledger, planned: Plan, aim: float, tolerance: float) -> tu
             return compose(ledger, planned, storeys, min(aim, tolerance)), coarser > 1
         except TooLongError as error:
             coarser *= max(error.times, 1.2) ** 2
+        except OverflowError:
+            planned = replace(planned, tilt=planned.tilt / 2)
     raise _unreachable(tolerance, np.inf)
 
 

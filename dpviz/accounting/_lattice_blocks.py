@@ -106,9 +106,10 @@ def compose(ledger: Ledger, planned: Plan, storeys: Storeys, tolerance: float) -
         items.append(_moved(compose(Ledger((entry,)), planned, own, tolerance), storeys.steps[-1]))
     first, powers, stray = _joined(items, storeys.steps[-1], level=14 - float(np.log(tolerance)))
     shift = sum(item.count * item.lattice.shift for item in items)
+    slip = sum(item.count * item.lattice.slip for item in items)
     return Composed(
         powers,
-        Lattice(storeys.steps[-1], shift),
+        Lattice(storeys.steps[-1], shift, slip),
         first,
         planned.tilt,
         sum(item.count * item.log_scale for item in items),
@@ -208,7 +209,8 @@ def _moved(made: Composed, step: float) -> Item:
     weights = []
     for power, sign, rounded in zip(made.powers, _SIGNS, (below, above), strict=True):
         sure = np.maximum(power.weight + sign * power.spread_error, 0.0)
-        parcels = moved_parcels(loss[: sure.size], sure, lattice=lattice, tilt=made.tilt, sign=sign)
+        place = loss + made.lattice.slip if sign > 0 else loss
+        parcels = moved_parcels(place, sure, lattice=lattice, tilt=made.tilt, sign=sign)
         weights.append(rounded(parcels, lattice=lattice, tilt=made.tilt))
     return Item(
         1,
@@ -233,7 +235,7 @@ def _block(item: Item, size: int, number: int, coarsening: int, tilt: float, lev
     """Return `number` blocks of `size` copies of an item."""
     copies = replace(item, count=size, escaped=0.0)
     first, powers, stray = _joined([copies], item.lattice.step, level=level)
-    coarse = Lattice(item.lattice.step * coarsening, size * item.lattice.shift)
+    coarse = Lattice(item.lattice.step * coarsening, size * item.lattice.shift, size * item.lattice.slip)
     weights = []
     for power, sign, rounded in zip(powers, _SIGNS, (below, above), strict=True):
         sure = np.maximum(power.weight + sign * power.spread_error, 0.0)

@@ -151,8 +151,11 @@ def least(function: Callable[[FloatArray], FloatArray]) -> float:
 
 def guesses(ledger: Ledger, least_log: float) -> tuple[FloatArray, FloatArray]:
     """Return rising losses of the composition and about log delta at each, down to the least, to search from."""
-    orders = np.concatenate([-1 + np.geomspace(0.01, 0.99, 40), [0.0], np.geomspace(0.01, 10, 40)])
+    orders = np.append(0.0, np.geomspace(1e-4, 10, 60))
     loss, log_delta = _points(ledger, orders)
+    before = _points(ledger, -1 + np.geomspace(0.01, 0.99, 40))
+    is_before = (before[0] < loss[0]) & (before[1] > log_delta[0])
+    loss, log_delta = np.append(before[0][is_before], loss), np.append(before[1][is_before], log_delta)
     while log_delta[-1] > least_log and orders[-1] < 1e13:
         orders = np.geomspace(orders[-1] * 1.2, orders[-1] * 10, 12)
         more = _points(ledger, orders)

@@ -88,14 +88,14 @@ def reader(
 ) -> Reader:
     """Return a reader from `start` on.
 
-    `log_scale` is that of the composed weights; `lattice.shift` the sum of the releases' shifts.
+    `log_scale` is that of the composed weights; `lattice.shift` and `.slip` are sums over the releases.
     """
     from_start = int(np.floor((start - lattice.shift) / lattice.step)) - 1 - first
     skipped = int(np.clip(from_start, 0, power.weight.size))
     index = np.arange(first + skipped, first + power.weight.size)
     losses = index * lattice.step - (start - lattice.shift)
     size = max(abs(start), abs(lattice.shift), (abs(first) + power.weight.size) * lattice.step)
-    losses = losses + sign * 8 * ROUNDING * size
+    losses = losses + sign * 8 * ROUNDING * size + (lattice.slip if sign > 0 else 0.0)
     kept = losses > 0
     losses, weight = losses[kept], power.weight[skipped:][kept]
     with np.errstate(under="ignore"):
@@ -104,7 +104,9 @@ def reader(
     reach = float(np.max(losses, initial=0.0))
     relative = ROUNDING * (2 * np.sqrt(losses.size) + 100 + 2 * min(tilt * reach, 2 * _DEEP))
     at_start = log_scale - tilt * start
-    relative += ROUNDING * (4 * (abs(log_scale) + abs(tilt * start)) + 16 * tilt * size + 3000)
+    relative += (
+        ROUNDING * (4 * (abs(log_scale) + abs(tilt * start)) + 16 * tilt * size + 3000) + 2 * tilt * lattice.slip
+    )
     noise = _noise(power, tilt=tilt, step=lattice.step, nodes=losses.size) + slack.outside * _highest(tilt)
     return Reader(
         sign,

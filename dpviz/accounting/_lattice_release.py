@@ -19,7 +19,9 @@ def lattice_of(law: LossLaw, step: float) -> Lattice:
     if not losses.size:
         return Lattice(step, 0.0)
     rest = _offset(losses, np.round(losses / step).astype(np.int64), Lattice(step, 0.0))
-    return Lattice(step, float(np.min(rest)) if np.max(np.abs(rest)) < 1e-9 * step else 0.0)
+    if np.max(np.abs(rest)) >= 1e-9 * step:
+        return Lattice(step, 0.0)
+    return Lattice(step, float(np.min(rest)), float(np.max(rest) - np.min(rest)))
 
 
 def cut(law: LossLaw, *, lattice: Lattice, tilt: float, reach: tuple[float, float], spread: float) -> IntArray:
@@ -148,7 +150,7 @@ def _joined(
     atom, slack = _tilted(log_mass, lattice.losses(nodes[cell]), tilt=tilt, log_scale=log_scale)
     atom *= 1 + sign * slack
     beyond = _offset(loss, nodes[cell], lattice)
-    is_on_node = (beyond <= 0) | (cell == cells)
+    is_on_node = (beyond <= lattice.slip) | (cell == cells)
     atom[beyond < 0] = 0.0
     inside, onto = np.where(is_on_node, 0.0, atom), np.where(is_on_node, atom, 0.0)
     with np.errstate(under="ignore"):

@@ -28,6 +28,7 @@ IntArray = npt.NDArray[np.int64]
 ROUNDING = 2.0**-53
 """The relative error of one operation on float64."""
 
+_DEEP = 600.0
 _NOTHING = 1e-300  # below what the transform's error bounds allow for anyway
 
 
@@ -37,6 +38,8 @@ class Lattice:
 
     step: float
     shift: float
+    slip: float = 0.0
+    """By how much the truth may be above its node, from rounding."""
 
     def losses(self, index: IntArray) -> FloatArray:
         """Return the losses of nodes, rounded."""
@@ -126,14 +129,22 @@ def sums(cell: IntArray, values: FloatArray, cells: int) -> FloatArray:
 
 
 def above(parcels: Parcels, *, lattice: Lattice, tilt: float) -> Weights:
-    """Return weights whose delta is at least that of the parcels: each cell split, P and Q mass kept."""
+    """Return weights whose delta is at least that of the parcels: each cell split, P and Q mass kept.
+
+    Raises
+    ------
+    OverflowError
+        If the tilt is so great that a cell's two ends cannot be weighed together.
+    """
     width = np.diff(parcels.nodes) * lattice.step
     with np.errstate(under="ignore"):
+        if np.any((parcels.deficit > 0) & (tilt * width > _DEEP)):
+            raise OverflowError(f"a cell is too wide for the tilt {tilt}")
         up = np.minimum(parcels.deficit * (1 + 16 * ROUNDING) / -np.expm1(-width), parcels.mass)
         weight = parcels.on_node.copy()
         weight[:-1] += (parcels.mass - up) + 4 * ROUNDING * parcels.mass
-        weight[1:] += up * np.exp(tilt * width)
-        slack = 1 + 2 * ROUNDING * (8 + tilt * np.max(width))
+        weight[1:] += up * np.exp(np.minimum(tilt * width, _DEEP))
+        slack = 1 + 2 * ROUNDING * (8 + min(tilt * np.max(width), _DEEP))
         return _trimmed(parcels.nodes, weight * slack)
 
 
@@ -144,7 +155,7 @@ def below(parcels: Parcels, *, lattice: Lattice, tilt: float) -> Weights:
     with np.errstate(under="ignore"):
         ratio = np.divide(parcels.deficit, mass, out=np.zeros_like(mass), where=mass > 0)
         offset = np.clip(-np.log1p(-np.minimum(ratio, 1.0)) * (1 - 16 * ROUNDING), 0.0, width)
-        lift = np.exp(tilt * width)
+        lift = np.exp(np.minimum(tilt * width, _DEEP))  # a lesser one moves more mass down
         drop = np.expm1(width - offset + 8 * ROUNDING * width)  # x at the mean over x at the upper node, less 1
         rise = -np.expm1(-offset)
         from_left = np.append(0.0, mass * lift * drop)  # moments of x that each node may balance
@@ -157,7 +168,7 @@ def below(parcels: Parcels, *, lattice: Lattice, tilt: float) -> Weights:
         weight = parcels.on_node.copy()
         weight[1:] += rising
         weight[:-1] += falling + left
-        slack = 1 - 2 * ROUNDING * (16 + tilt * np.max(width))
+        slack = 1 - 2 * ROUNDING * (16 + min(tilt * np.max(width), _DEEP))
         return _trimmed(parcels.nodes, weight * slack)
 
 
