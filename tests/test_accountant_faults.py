@@ -58,7 +58,7 @@ BOUNDS = (exact_epsilon, rdp_bound, improved_bound, basic_bound, advanced_bound)
 
 
 def steps(sigma, rate, count):
-    return Composition(((SubsampledGaussian(sigma, rate), count),))
+    return Composition(((SubsampledGaussian(sigma, sampling_probability=rate), count),))
 
 
 # ------------------------------------------------------------------------------- calibration misses its target
@@ -269,7 +269,9 @@ def test_the_sampling_rate_is_one_number_and_matters():
 def test_the_classical_formula_says_where_it_fails():
     limit = classical_gaussian_limit(1e-6)
     assert limit == pytest.approx(8.78209, rel=1e-5)
-    assert classical_gaussian_delta(limit * 0.999, delta=1e-6) < 1e-6 < classical_gaussian_delta(limit * 1.001, delta=1e-6)
+    assert (
+        classical_gaussian_delta(limit * 0.999, delta=1e-6) < 1e-6 < classical_gaussian_delta(limit * 1.001, delta=1e-6)
+    )
     assert calibrate_gaussian(10.0, delta=1e-6) == pytest.approx(0.541087, rel=1e-5)
     assert classical_gaussian_sigma(10.0, delta=1e-6) == pytest.approx(0.529880, rel=1e-5)
     assert classical_gaussian_delta(10.0, delta=1e-6) == pytest.approx(1.902e-6, rel=1e-3)
@@ -289,7 +291,9 @@ def test_composition_bounds_agree_with_an_independent_formula():
                 )
                 found, _ = kairouz_composition(float(epsilon), count=count, slack=float(slack))
                 assert found == pytest.approx(wanted, rel=1e-12)
-                assert optimal_composition_epsilon(float(slack), epsilon=float(epsilon), count=count) <= found * (1 + 1e-12)
+                assert optimal_composition_epsilon(float(slack), epsilon=float(epsilon), count=count) <= found * (
+                    1 + 1e-12
+                )
 
 
 def test_replacing_a_record_doubles_the_move_in_every_accountant():
@@ -304,7 +308,9 @@ def test_replacing_a_record_doubles_the_move_in_every_accountant():
 def test_accuracy_and_noise_round_trip_also_on_whole_numbers():
     for width in (1.0, 2.0, 3.0, 10.0):
         for confidence in (0.5, 0.9, 0.95):
-            assert laplace_half_width(confidence, scale=scale_for_accuracy(width, confidence=confidence)) == pytest.approx(width, rel=1e-12)
+            assert laplace_half_width(
+                confidence, scale=scale_for_accuracy(width, confidence=confidence)
+            ) == pytest.approx(width, rel=1e-12)
             sigma = sigma_for_accuracy(width, confidence=confidence)
             assert math.erf(width / sigma / math.sqrt(2)) == pytest.approx(confidence, rel=1e-12)
 
@@ -314,10 +320,10 @@ def test_zero_and_huge_arguments_give_a_number_or_a_sentence():
     assert exact_epsilon(count=np.int64(2**52), sigma=1.0, sensitivity=0.0, delta=1e-6) == 0
     for refused in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="noise_multiplier"):
-            SubsampledGaussian(refused, 0.1)
+            SubsampledGaussian(refused, sampling_probability=0.1)
     for refused in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match="sampling_probability"):
-            SubsampledGaussian(1.0, refused)
+            SubsampledGaussian(1.0, sampling_probability=refused)
     for epsilon, delta in ((-1.0, 0.1), (0.1, -1e-9), (0.1, 1.5)):
         with pytest.raises(ValueError, match=r"epsilon|delta"):
             calibrate_gaussian(epsilon, delta=delta)

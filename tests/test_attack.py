@@ -106,8 +106,8 @@ def test_bayes_error_of_a_pair_that_is_not_symmetric(rows, prior):
     p, q = weights / weights.sum(axis=1, keepdims=True)
     found = bayes_error_from_profile(
         prior,
-        delta=lambda e: hockey_stick_divergence(p, q, epsilon=e),
-        reversed_delta=lambda e: hockey_stick_divergence(q, p, epsilon=e),
+        delta=lambda e: hockey_stick_divergence(p, q=q, epsilon=e),
+        reversed_delta=lambda e: hockey_stick_divergence(q, q=p, epsilon=e),
     )
     assert found == pytest.approx(np.minimum(prior * p, (1 - prior) * q).sum(), abs=1e-14)
 

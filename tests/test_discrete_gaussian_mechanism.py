@@ -25,7 +25,7 @@ def laws(mechanism):
 @pytest.mark.parametrize(("sigma", "sensitivity"), [(0.2, 1), (0.5, 1), (0.9, 2), (1.0, 1), (3.0, 2)])
 @pytest.mark.parametrize("order", [1.0, 1 + 1e-6, 1.3, 2.0, 2.5, 9.75])
 def test_rdp_is_the_sum(sigma, sensitivity, order):
-    mechanism = DiscreteGaussian(sigma, sensitivity)
+    mechanism = DiscreteGaussian(sigma, sensitivity=sensitivity)
     with mpmath.workdps(60):
         width, a = mpmath.mpf(sigma), mpmath.mpf(order) - 1
         centre = (1 + a) * sensitivity
@@ -40,7 +40,7 @@ def test_rdp_is_the_sum(sigma, sensitivity, order):
 
 
 def test_rdp_is_the_divergence_of_the_two_laws():
-    mechanism = DiscreteGaussian(0.8, 1)
+    mechanism = DiscreteGaussian(0.8, sensitivity=1)
     with mpmath.workdps(40):
         _, p, q = laws(mechanism)
         for order in (1.25, 1.5, 3.0):
@@ -52,7 +52,7 @@ def test_rdp_is_the_divergence_of_the_two_laws():
 
 @pytest.mark.parametrize(("sigma", "sensitivity"), [(0.3, 1), (1.0, 1), (2.5, 4), (8.0, 7)])
 def test_tradeoff_goes_through_the_threshold_tests(sigma, sensitivity):
-    mechanism = DiscreteGaussian(sigma, sensitivity)
+    mechanism = DiscreteGaussian(sigma, sensitivity=sensitivity)
     with mpmath.workdps(40):
         whole, p, q = laws(mechanism)
         below = {}  # (alpha, beta) of calling P at outputs <= z
@@ -71,7 +71,7 @@ def test_tradeoff_goes_through_the_threshold_tests(sigma, sensitivity):
 
 @given(st.floats(0.1, 1e4), st.integers(1, 50))
 def test_tradeoff_is_convex_and_its_own_inverse(sigma, sensitivity):
-    mechanism = DiscreteGaussian(sigma, sensitivity)
+    mechanism = DiscreteGaussian(sigma, sensitivity=sensitivity)
     alpha = np.linspace(0, 1, 201)
     beta = mechanism.beta(alpha)
     assert np.all((beta >= 0) & (beta <= 1 - alpha + 1e-12))
@@ -82,7 +82,7 @@ def test_tradeoff_is_convex_and_its_own_inverse(sigma, sensitivity):
 
 @given(st.floats(5, 100), st.integers(1, 5), st.floats(0, 3))
 def test_tradeoff_and_profile_are_conjugate(sigma, sensitivity, tail):
-    mechanism = DiscreteGaussian(sigma, sensitivity)
+    mechanism = DiscreteGaussian(sigma, sensitivity=sensitivity)
     epsilon = tail * sensitivity / sigma
     alpha = np.concatenate([[0], np.geomspace(1e-6, 1, 400)])
     support = np.max(1 - np.exp(np.minimum(epsilon, 600)) * alpha - mechanism.beta(alpha))
@@ -92,8 +92,8 @@ def test_tradeoff_and_profile_are_conjugate(sigma, sensitivity, tail):
 
 def test_wide_noise_is_gaussian_noise():
     alpha = np.linspace(0, 1, 51)
-    assert DiscreteGaussian(1e4, 10**4).beta(alpha) == pytest.approx(gaussian_beta(alpha, mu=1.0), abs=1e-8)
-    assert DiscreteGaussian(2.0**45, 2**45).beta(alpha).tolist() == gaussian_beta(alpha, mu=1.0).tolist()
+    assert DiscreteGaussian(1e4, sensitivity=10**4).beta(alpha) == pytest.approx(gaussian_beta(alpha, mu=1.0), abs=1e-8)
+    assert DiscreteGaussian(2.0**45, sensitivity=2**45).beta(alpha).tolist() == gaussian_beta(alpha, mu=1.0).tolist()
 
 
 def test_draws_have_the_law():
@@ -120,15 +120,15 @@ def test_draws_of_narrow_and_wide_noise():
 
 
 def test_it_is_a_mechanism_and_its_ends_are_said():
-    mechanism = DiscreteGaussian(2.0, 3)
+    mechanism = DiscreteGaussian(2.0, sensitivity=3)
     assert isinstance(mechanism, Mechanism)
     assert mechanism.rho == 1.125
     assert mechanism.delta(1.0) == discrete_gaussian_delta(1.0, sigma=2.0, sensitivity=3)
     assert mechanism.beta([0.0, 1.0]).tolist() == [1, 0]
-    assert DiscreteGaussian(1.0, 0).beta(0.25) == 0.75
+    assert DiscreteGaussian(1.0, sensitivity=0).beta(0.25) == 0.75
     assert mechanism.log_pmf(0) == pytest.approx(-math.log(2 * math.sqrt(2 * math.pi)), rel=1e-14)
     for sigma in (5e-324, 1e-100, 1e100, 1.7e308):
-        extreme = DiscreteGaussian(sigma, 1)
+        extreme = DiscreteGaussian(sigma, sensitivity=1)
         assert not np.isnan(extreme.beta([0.0, 1e-300, 0.5, 1 - 1e-16, 1.0])).any()
         assert not np.isnan(extreme.rdp([1.0, 1 + 1e-9, 2.0, 1e300])).any()
         assert not np.isnan(extreme.log_pmf([0, 1, 2**53])).any()

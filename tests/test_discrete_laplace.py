@@ -25,7 +25,9 @@ def test_variance_in_many_digits():
         with mpmath.workdps(40):
             truth = 1 / (2 * mpmath.sinh(mpmath.mpf(epsilon) / 6) ** 2)
             assert abs(discrete_laplace_variance(epsilon, sensitivity=3) / truth - 1) < 2e-13
-    assert discrete_laplace_variance(1.0, sensitivity=2) == pytest.approx(DiscreteLaplace(2.0, 2).variance, rel=1e-15)
+    assert discrete_laplace_variance(1.0, sensitivity=2) == pytest.approx(
+        DiscreteLaplace(2.0, sensitivity=2).variance, rel=1e-15
+    )
 
 
 def law(mechanism, reach):
@@ -39,7 +41,7 @@ def law(mechanism, reach):
 
 @pytest.mark.parametrize(("scale", "sensitivity"), [(0.3, 1), (1.0, 1), (2.0, 3), (7.5, 10), (0.7, 12), (30.0, 1)])
 def test_profile_moments_and_divergence_are_the_sums(scale, sensitivity):
-    mechanism = DiscreteLaplace(scale, sensitivity)
+    mechanism = DiscreteLaplace(scale, sensitivity=sensitivity)
     with mpmath.workdps(30):
         pairs = law(mechanism, int(60 * scale) + 2 * sensitivity + 5)
         assert abs(sum(p for p, _ in pairs) - 1) < 1e-24
@@ -64,12 +66,12 @@ def test_divergence_in_many_digits_where_it_is_tiny_or_huge():
             inner = (1 - q) * (1 - q ** ((1 + 2 * a) * sensitivity)) / (1 - q ** (1 + 2 * a))
             total = (mpmath.exp(a * s) * (q + inner) + q**sensitivity * mpmath.exp(-a * s)) / (1 + q)
             truth = mpmath.log(total) / a
-            assert abs(DiscreteLaplace(scale, sensitivity).rdp(order) / truth - 1) < 2e-15
+            assert abs(DiscreteLaplace(scale, sensitivity=sensitivity).rdp(order) / truth - 1) < 2e-15
 
 
 @given(SCALES, CHANGES, st.floats(0, 1))
 def test_profile_as_another_library_has_it(scale, sensitivity, share):
-    mechanism = DiscreteLaplace(scale, sensitivity)
+    mechanism = DiscreteLaplace(scale, sensitivity=sensitivity)
     stranger = privacy_loss_mechanism.DiscreteLaplacePrivacyLoss(1 / scale, sensitivity=sensitivity)
     epsilon = share * mechanism.pure_epsilon
     assert mechanism.delta(epsilon) == pytest.approx(stranger.get_delta_for_epsilon(epsilon), rel=1e-7, abs=1e-12)
@@ -77,7 +79,7 @@ def test_profile_as_another_library_has_it(scale, sensitivity, share):
 
 @given(SCALES, CHANGES, st.floats(0, 1))
 def test_epsilon_inverts_delta(scale, sensitivity, delta):
-    mechanism = DiscreteLaplace(scale, sensitivity)
+    mechanism = DiscreteLaplace(scale, sensitivity=sensitivity)
     epsilon = mechanism.epsilon(delta)
     assert 0 <= epsilon <= mechanism.pure_epsilon
     assert mechanism.delta(epsilon) <= delta
@@ -87,7 +89,7 @@ def test_epsilon_inverts_delta(scale, sensitivity, delta):
 
 @given(st.floats(0.1, 50), CHANGES)
 def test_tradeoff_goes_through_the_threshold_tests(scale, sensitivity):
-    mechanism = DiscreteLaplace(scale, sensitivity)
+    mechanism = DiscreteLaplace(scale, sensitivity=sensitivity)
     q = math.exp(-1 / scale)
     z = np.arange(sensitivity)
     alpha, beta = q ** (sensitivity - z) / (1 + q), q ** (z + 1.0) / (1 + q)
@@ -101,7 +103,7 @@ def test_tradeoff_goes_through_the_threshold_tests(scale, sensitivity):
 
 @given(st.floats(0.1, 50), CHANGES, st.floats(0, 1))
 def test_tradeoff_and_profile_are_conjugate(scale, sensitivity, share):
-    mechanism = DiscreteLaplace(scale, sensitivity)
+    mechanism = DiscreteLaplace(scale, sensitivity=sensitivity)
     epsilon = share * mechanism.pure_epsilon
     q = math.exp(-1 / scale)
     alpha = np.concatenate([[0.0], q ** (sensitivity - np.arange(sensitivity)) / (1 + q), [1.0]])  # where it bends
@@ -139,11 +141,11 @@ def test_it_is_a_mechanism_and_its_ends_are_said():
     assert isinstance(mechanism, Mechanism)
     assert mechanism.delta([1.0, 2.0, math.inf]).tolist() == [0, 0, 0]
     assert mechanism.epsilon([0.0, 1.0]).tolist() == [1, 0]
-    idle = DiscreteLaplace(1.0, 0)
+    idle = DiscreteLaplace(1.0, sensitivity=0)
     assert (idle.delta(0.0), idle.epsilon(0.0), idle.beta(0.3), idle.rdp(2.0)) == (0, 0, 0.7, 0)
     for scale in (5e-324, 1e-300, 1e300, 1.7e308):
         for sensitivity in (0, 1, 2**53):
-            extreme = DiscreteLaplace(scale, sensitivity)
+            extreme = DiscreteLaplace(scale, sensitivity=sensitivity)
             assert not np.isnan(extreme.delta([0.0, 1e-300, 1.0, 1e300])).any()
             assert not np.isnan(extreme.epsilon([0.0, 1e-300, 0.5, 1.0])).any()
             assert not np.isnan(extreme.beta([0.0, 1e-300, 0.5, 1.0])).any()
@@ -151,4 +153,4 @@ def test_it_is_a_mechanism_and_its_ends_are_said():
             assert not math.isnan(extreme.variance)
             assert not np.isnan(extreme.log_pmf([0, 2**53, -(2**53)])).any()
     with pytest.raises(DomainError, match="sensitivity must be a whole number"):
-        DiscreteLaplace(1.0, 1.5)
+        DiscreteLaplace(1.0, sensitivity=1.5)

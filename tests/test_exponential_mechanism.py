@@ -28,7 +28,7 @@ def test_it_is_a_mechanism():
 
 @given(UTILITIES, st.floats(0, 20), st.floats(0.1, 10), st.booleans())
 def test_probabilities_are_the_softmax(utility, epsilon, sensitivity, is_monotone):
-    mechanism = ExponentialMechanism(epsilon, sensitivity, is_monotone)
+    mechanism = ExponentialMechanism(epsilon, sensitivity=sensitivity, is_monotone=is_monotone)
     with mpmath.workdps(40):
         rate = mpmath.mpf(epsilon) / (mpmath.mpf(sensitivity) * (1 if is_monotone else 2))
         weights = [mpmath.exp(rate * mpmath.mpf(value)) for value in utility]
@@ -44,7 +44,7 @@ def test_the_loss_keeps_the_pure_guarantee(utility, data, epsilon, sensitivity, 
     moves = [data.draw(st.floats(low, 1)) for _ in utility]
     first = np.array(utility)
     second = first + sensitivity * np.array(moves)
-    mechanism = ExponentialMechanism(epsilon, sensitivity, is_monotone)
+    mechanism = ExponentialMechanism(epsilon, sensitivity=sensitivity, is_monotone=is_monotone)
     loss = mechanism.privacy_loss(first, other=second)
     truth = mechanism.log_probabilities(first) - mechanism.log_probabilities(second)
     assert loss == pytest.approx(truth, abs=1e-11 * max(1.0, np.abs(truth).max(), epsilon * 100 / sensitivity))
@@ -76,7 +76,7 @@ def test_the_profile_is_the_most_of_all_pairs(pure_epsilon):
 @pytest.mark.parametrize("is_monotone", [False, True])
 def test_no_pair_of_utilities_beats_the_profile_and_some_reach_it(is_monotone):
     rng = np.random.default_rng(2)
-    mechanism = ExponentialMechanism(1.0, 1.0, is_monotone)
+    mechanism = ExponentialMechanism(1.0, sensitivity=1.0, is_monotone=is_monotone)
     epsilon = np.array([0.0, 0.3, 0.7])
     best = np.zeros(3)
     for _ in range(1500):
@@ -178,7 +178,7 @@ def test_what_is_wrong_is_refused():
     with pytest.raises(DomainError, match="pure_epsilon"):
         ExponentialMechanism(-1.0)
     with pytest.raises(TypeError, match="is_monotone"):
-        ExponentialMechanism(1.0, 1.0, 1)
+        ExponentialMechanism(1.0, sensitivity=1.0, is_monotone=1)
     with pytest.raises(DomainError, match="utility"):
         ExponentialMechanism(1.0).probabilities([0.0, math.inf])
     with pytest.raises(DomainError, match="utility must be a list of at least one number"):

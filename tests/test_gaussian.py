@@ -345,7 +345,7 @@ def test_the_class_says_what_the_functions_say():
     ):
         assert method(values).tolist() == function(values, mu=1.5).tolist()
         assert type(method(values[1])) is float
-    assert hash(released) == hash(Gaussian(2, 3))
+    assert hash(released) == hash(Gaussian(2, sensitivity=3))
     with pytest.raises(AttributeError):
         released.sigma = 1.0
     with pytest.raises(DomainError, match=r"^sigma must be a finite number > 0, but got -1\.0$"):

@@ -87,7 +87,7 @@ def test_the_largest_count_is_accounted_again(epsilon, slack, budget):
         lambda count: kairouz_composition(epsilon, count=count, slack=slack)[0],
         lambda count: optimal_composition_epsilon(slack, epsilon=epsilon, count=count),
     ):
-        count = largest_count_of(cost, budget, most=10**7)
+        count = largest_count_of(cost, budget=budget, most=10**7)
         assert count == 0 or cost(count) <= budget
         assert count == 10**7 or cost(count + 1) > budget
 
@@ -95,15 +95,15 @@ def test_the_largest_count_is_accounted_again(epsilon, slack, budget):
 def test_largest_counts_of_many_budgets_at_once():
     budgets = np.array([[0.0, 0.5], [3.0, math.inf]])
     cost = lambda count: exact_epsilon(count=count, sigma=10.0, delta=1e-6)  # noqa: E731
-    counts = largest_count_of(cost, budgets)
+    counts = largest_count_of(cost, budget=budgets)
     assert counts[0, 0] == 0
     assert counts[1, 1] == LARGEST_COUNT
     assert cost(counts[1, 0]) <= 3.0 < cost(counts[1, 0] + 1)
-    assert largest_count_of(lambda count: count, LARGEST_COUNT - 1.0) == LARGEST_COUNT - 1
-    assert largest_count_of(lambda count: count, 7.5, most=5) == 5.0
-    assert largest_count_of(lambda count: count, 0.5) == 0.0
+    assert largest_count_of(lambda count: count, budget=LARGEST_COUNT - 1.0) == LARGEST_COUNT - 1
+    assert largest_count_of(lambda count: count, budget=7.5, most=5) == 5.0
+    assert largest_count_of(lambda count: count, budget=0.5) == 0.0
     with pytest.raises(DomainError, match="budget must be a number >= 0"):
-        largest_count_of(lambda count: count, -1.0)
+        largest_count_of(lambda count: count, budget=-1.0)
 
 
 def test_ends():

@@ -265,8 +265,8 @@ def test_ends():
 
 
 def test_what_is_refused():
-    assert laplace_composition_is_fit(0.1, 10_000) is True
-    assert laplace_composition_is_fit([1e-3, 1.0], 100_000).tolist() == [True, False]
+    assert laplace_composition_is_fit(0.1, count=10_000) is True
+    assert laplace_composition_is_fit([1e-3, 1.0], count=100_000).tolist() == [True, False]
     with pytest.raises(DomainError, match="count must be no more than laplace_composition_is_fit takes"):
         laplace_composed_delta(1.0, pure_epsilon=1.0, count=100_000)
     for name, call in (
@@ -275,7 +275,7 @@ def test_what_is_refused():
         ("alpha", lambda: laplace_composed_tradeoff(-0.1, pure_epsilon=0.1, count=2)),
         ("count", lambda: laplace_composed_delta(1.0, pure_epsilon=0.1, count=2.5)),
         ("pure_epsilon", lambda: laplace_composed_delta(1.0, pure_epsilon=-0.1, count=2)),
-        ("pure_epsilon", lambda: laplace_composition_is_fit(math.inf, 2)),
+        ("pure_epsilon", lambda: laplace_composition_is_fit(math.inf, count=2)),
     ):
         with pytest.raises(DomainError, match=name):
             call()

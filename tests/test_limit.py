@@ -125,7 +125,7 @@ def test_the_laplace_composition_lies_within_the_stated_error(s, count):
         np.maximum(np.fft.irfft(np.fft.rfft(law, 2 * half * count + 1) ** count, 2 * half * count + 1), 0)
         for law in (p, q)
     ]
-    curve = discrete_tradeoff(many[0] / many[0].sum(), many[1] / many[1].sum())
+    curve = discrete_tradeoff(many[0] / many[0].sum(), q=many[1] / many[1].sum())
     mu, gamma = laplace_limit_mu(pure_epsilon=s, count=count), laplace_limit_error(pure_epsilon=s, count=count)
     alphas = np.linspace(gamma, 1 - gamma, 101)
     beta = curve.beta(alphas)

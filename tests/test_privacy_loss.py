@@ -27,12 +27,12 @@ MECHANISMS = {
     "laplace": lambda entry: Laplace(scale=1.0, sensitivity=entry["eps0"]),
     "randomized_response": lambda entry: RandomizedResponse(entry["eps0"]),
 }
-DP_SGD = Composition(((SubsampledGaussian(1.0, 0.01), 1000),))
+DP_SGD = Composition(((SubsampledGaussian(1.0, sampling_probability=0.01), 1000),))
 MIXED = Composition(
     (
         (Gaussian(2.0), 1),
         (Laplace(4.0), 2),
-        (SubsampledGaussian(1.0, 0.01), 300),
+        (SubsampledGaussian(1.0, sampling_probability=0.01), 300),
         (ApproximateDP(epsilon=0.1, delta=1e-7), 2),
     )
 )
@@ -47,7 +47,9 @@ def test_ledger_reference(inputs, value):
 @entries("psg_kfold_delta")
 def test_subsampled_gaussian_reference(inputs, value):
     """The greater of two directions; of an entry for ADD alone it is an upper bound."""
-    delta = Composition(((SubsampledGaussian(inputs["sigma"], inputs["q"]), inputs["k"]),)).delta(inputs["eps"])
+    delta = Composition(((SubsampledGaussian(inputs["sigma"], sampling_probability=inputs["q"]), inputs["k"]),)).delta(
+        inputs["eps"]
+    )
     if inputs["direction"] == "remove":
         assert distance(delta, value) <= 1e-13
     else:
@@ -56,7 +58,7 @@ def test_subsampled_gaussian_reference(inputs, value):
 
 @entries("psg_kfold_eps")
 def test_subsampled_gaussian_epsilon_reference(inputs, value):
-    ledger = Composition(((SubsampledGaussian(inputs["sigma"], inputs["q"]), inputs["k"]),))
+    ledger = Composition(((SubsampledGaussian(inputs["sigma"], sampling_probability=inputs["q"]), inputs["k"]),))
     assert distance(ledger.epsilon(inputs["delta"]), value) <= 1e-13
 
 
@@ -89,7 +91,9 @@ def test_laplace_tradeoff_reference(inputs, value):
 )
 def test_published_runs(noise, rate, count, delta, epsilon):
     """Runs over which public accountants have disagreed, to the digits that are known of them."""
-    assert Composition(((SubsampledGaussian(noise, rate), count),)).epsilon(delta) == pytest.approx(epsilon, abs=6e-4)
+    assert Composition(((SubsampledGaussian(noise, sampling_probability=rate), count),)).epsilon(
+        delta
+    ) == pytest.approx(epsilon, abs=6e-4)
 
 
 @FEW
@@ -101,7 +105,9 @@ def test_published_runs(noise, rate, count, delta, epsilon):
 )
 def test_against_a_binomial_mixture(normals, s, count, epsilon):
     """The definition: randomised answers are enumerated, and the Gaussians are one."""
-    ledger = Composition((*((Gaussian(1.0, mu), times) for mu, times in normals), (RandomizedResponse(s), count)))
+    ledger = Composition(
+        (*((Gaussian(1.0, sensitivity=mu), times) for mu, times in normals), (RandomizedResponse(s), count))
+    )
     with mpmath.workdps(40):
         mu = mpmath.sqrt(mpmath.fsum(times * mpmath.mpf(each) ** 2 for each, times in normals))
         true = 1 / (1 + mpmath.exp(-mpmath.mpf(s)))
@@ -124,9 +130,9 @@ def test_against_a_binomial_mixture(normals, s, count, epsilon):
 
 def test_it_is_a_mechanism_and_a_value():
     assert isinstance(MIXED, Mechanism)
-    assert hash(DP_SGD) == hash(Composition([[SubsampledGaussian(1.0, 0.01), 1000.0]]))
+    assert hash(DP_SGD) == hash(Composition([[SubsampledGaussian(1.0, sampling_probability=0.01), 1000.0]]))
     assert Composition(((DP_SGD, 2), (Gaussian(1.0), 3))).releases == (
-        (SubsampledGaussian(1.0, 0.01), 2000),
+        (SubsampledGaussian(1.0, sampling_probability=0.01), 2000),
         (Gaussian(1.0), 3),
     )
 
@@ -157,7 +163,7 @@ def test_laws_of_a_profile(ledger):
 @FEW
 @given(st.floats(0.6, 3), st.floats(0.005, 0.3), st.integers(200, 20_000), st.floats(-12, -1))
 def test_epsilon_and_delta_are_inverse(noise, rate, count, log_delta):
-    ledger = Composition(((SubsampledGaussian(noise, rate), count),))
+    ledger = Composition(((SubsampledGaussian(noise, sampling_probability=rate), count),))
     delta = 10**log_delta
     found = ledger.epsilon(delta)
     if found > 0:
@@ -167,8 +173,8 @@ def test_epsilon_and_delta_are_inverse(noise, rate, count, log_delta):
 
 
 def test_more_releases_cost_more_and_a_mixture_more_than_its_parts():
-    one = Composition(((SubsampledGaussian(1.0, 0.01), 500),))
-    two = Composition(((SubsampledGaussian(1.0, 0.01), 500), (Laplace(20.0), 1)))
+    one = Composition(((SubsampledGaussian(1.0, sampling_probability=0.01), 500),))
+    two = Composition(((SubsampledGaussian(1.0, sampling_probability=0.01), 500), (Laplace(20.0), 1)))
     epsilon = np.linspace(0, 3, 13)
     assert (one.delta(epsilon) < DP_SGD.delta(epsilon)).all()
     assert (one.delta(epsilon) < two.delta(epsilon)).all()
@@ -197,7 +203,7 @@ def test_stranger():
     accountant = PLDAccountant(value_discretization_interval=1e-4)
     step = dp_event.PoissonSampledDpEvent(0.02, dp_event.GaussianDpEvent(1.1))
     accountant.compose(dp_event.SelfComposedDpEvent(step, 400)).compose(dp_event.LaplaceDpEvent(5.0))
-    ledger = Composition(((SubsampledGaussian(1.1, 0.02), 400), (Laplace(5.0), 1)))
+    ledger = Composition(((SubsampledGaussian(1.1, sampling_probability=0.02), 400), (Laplace(5.0), 1)))
     theirs = accountant.get_epsilon(1e-5)
     assert ledger.epsilon(1e-5) == pytest.approx(theirs, rel=1e-4)
     assert ledger.epsilon(1e-5) < theirs  # which is pessimistic
@@ -210,7 +216,7 @@ class TestEngines:
             Composition(((Laplace(3.0), 50),)),
             Composition(((RandomizedResponse(0.3), 50),)),
             Composition(((RandomizedResponse(0.3), 5), (ApproximateDP(epsilon=0.2, delta=1e-6), 4))),
-            Composition(((SubsampledGaussian(1.0, 0.1), 1),)),
+            Composition(((SubsampledGaussian(1.0, sampling_probability=0.1), 1),)),
             Composition(()),
         ):
             assert ledger.account(epsilon=0.5).engine is Engine.EXACT
@@ -270,7 +276,7 @@ class TestEnds:
         for nothing in (
             Composition(()),
             Composition(((Gaussian(1.0), 0), (Laplace(1.0), 0))),
-            Composition(((SubsampledGaussian(1.0, 0.0), 5),)),
+            Composition(((SubsampledGaussian(1.0, sampling_probability=0.0), 5),)),
             Composition(((Gaussian(1.0, sensitivity=0.0), 5), (RandomizedResponse(0.0), 3))),
         ):
             assert nothing.delta([0.0, 1.0, math.inf]).tolist() == [0.0, 0.0, 0.0]
@@ -280,7 +286,9 @@ class TestEnds:
             assert nothing.account(epsilon=1.0).value == 0
 
     def test_every_record_sampled_is_no_sampling(self):
-        assert Composition(((SubsampledGaussian(2.0, 1.0), 4),)).delta(1.0) == gaussian_delta(1.0, mu=1.0)
+        assert Composition(((SubsampledGaussian(2.0, sampling_probability=1.0), 4),)).delta(1.0) == gaussian_delta(
+            1.0, mu=1.0
+        )
 
     def test_extreme_questions(self):
         assert DP_SGD.delta(math.inf) == 0
@@ -314,13 +322,17 @@ class TestEnds:
     )
     def test_huge_counts_do_not_hang(self, asked):
         start = time.perf_counter()
-        for part in (SubsampledGaussian(100.0, 0.5), SubsampledGaussian(2.0, 1e-5), Laplace(1e4)):
+        for part in (
+            SubsampledGaussian(100.0, sampling_probability=0.5),
+            SubsampledGaussian(2.0, sampling_probability=1e-5),
+            Laplace(1e4),
+        ):
             found = Composition(((part, 10**9), (Gaussian(10.0), 1))).account(**asked)
             assert 0 <= found.value < math.inf
         assert time.perf_counter() - start < 30
 
     def test_total_variation_at_zero(self):
-        ledger = Composition(((Gaussian(10.0), 1), (SubsampledGaussian(20.0, 0.5), 4)))
+        ledger = Composition(((Gaussian(10.0), 1), (SubsampledGaussian(20.0, sampling_probability=0.5), 4)))
         assert ledger.delta(0.0) < erf(math.hypot(0.1, 0.1) / math.sqrt(8))
         assert ledger.delta(0.0) > erf(0.1 / math.sqrt(8))
 

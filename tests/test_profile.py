@@ -69,11 +69,11 @@ def test_the_curve_of_one_guarantee_comes_from_its_profile(epsilon, delta):
 @FINE
 def test_a_pair_that_is_not_symmetric_needs_both_profiles(pair):
     p, q = laws(pair)
-    curve = discrete_tradeoff(p, q)
+    curve = discrete_tradeoff(p, q=q)
     found = tradeoff_from_profile(
         ALPHAS,
-        delta=lambda e: hockey_stick_divergence(p, q, epsilon=e),
-        reversed_delta=lambda e: hockey_stick_divergence(q, p, epsilon=e),
+        delta=lambda e: hockey_stick_divergence(p, q=q, epsilon=e),
+        reversed_delta=lambda e: hockey_stick_divergence(q, q=p, epsilon=e),
     )
     assert found == pytest.approx(curve.beta(ALPHAS), abs=2e-14)
     assert profile_from_tradeoff(EPSILONS, tradeoff=curve.beta) == pytest.approx(curve.delta(EPSILONS), abs=2e-14)
@@ -103,7 +103,7 @@ def test_there_and_back(mu):
 def test_divergence_is_the_best_event_and_falls_with_epsilon(pair):
     """By definition: the sum over the event where p exceeds e^ε q, and no event does better."""
     p, q = laws(pair)
-    found = hockey_stick_divergence(p, q, epsilon=EPSILONS)
+    found = hockey_stick_divergence(p, q=q, epsilon=EPSILONS)
     assert np.all(np.diff(found) <= 1e-15)
     for epsilon, value in zip(EPSILONS[::10], found[::10], strict=True):
         events = (np.arange(2 ** len(p))[:, None] >> np.arange(len(p))) & 1
@@ -112,9 +112,9 @@ def test_divergence_is_the_best_event_and_falls_with_epsilon(pair):
 
 def test_divergence_keeps_its_digits_and_its_ends():
     p, q = np.array([1e-300, 1.0]), np.array([0.0, 1.0])
-    assert hockey_stick_divergence(p, q, epsilon=[0.0, 5.0, 1e4, np.inf]).tolist() == [1e-300] * 4
-    assert hockey_stick_divergence([1.0], [1.0], epsilon=-np.inf) == 1.0
-    narrow = hockey_stick_divergence([1e-10, 1 - 1e-10], [1e-320, 1.0], epsilon=[700.0, 710.0, 720.0])
+    assert hockey_stick_divergence(p, q=q, epsilon=[0.0, 5.0, 1e4, np.inf]).tolist() == [1e-300] * 4
+    assert hockey_stick_divergence([1.0], q=[1.0], epsilon=-np.inf) == 1.0
+    narrow = hockey_stick_divergence([1e-10, 1 - 1e-10], q=[1e-320, 1.0], epsilon=[700.0, 710.0, 720.0])
     with mpmath.workdps(30):
         truth = [mpmath.mpf(1e-10) - mpmath.exp(e) * mpmath.mpf(1e-320) for e in (700, 710)]
     assert narrow.tolist() == pytest.approx([float(x) for x in truth] + [0.0], rel=1e-12)
@@ -148,7 +148,7 @@ def test_ends_and_shapes():
     blind = profile_from_tradeoff([-3000.0, 0.0, 3000.0], tradeoff=lambda a: 1 - a)
     assert blind == pytest.approx([1.0, 0.0, 0.0], rel=0, abs=1e-15)
     assert profile_from_tradeoff([-3.0, 0.0, 3.0], tradeoff=np.zeros_like) == pytest.approx([1.0, 1.0, 1.0], abs=1e-15)
-    assert isinstance(hockey_stick_divergence([1.0], [1.0], epsilon=0.0), float)
+    assert isinstance(hockey_stick_divergence([1.0], q=[1.0], epsilon=0.0), float)
 
 
 def test_what_is_out_of_range_is_refused():
@@ -163,4 +163,4 @@ def test_what_is_out_of_range_is_refused():
     with pytest.raises(DomainError, match="deltas"):
         tradeoff_from_guarantees(0.1, epsilons=[1.0, 2.0], deltas=[0.1])
     with pytest.raises(DomainError, match="epsilon"):
-        hockey_stick_divergence([1.0], [1.0], epsilon=math.nan)
+        hockey_stick_divergence([1.0], q=[1.0], epsilon=math.nan)

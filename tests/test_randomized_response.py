@@ -74,7 +74,7 @@ def test_tradeoff_is_the_best_line_of_the_profile(pure, categories, alpha):
 
 @given(PURE, CATEGORIES, st.floats(0, 1))
 def test_epsilon_takes_delta_back(pure, categories, fraction):
-    asked = RandomizedResponse(pure, categories)
+    asked = RandomizedResponse(pure, categories=categories)
     delta = fraction * asked.delta(0.0)
     epsilon = asked.epsilon(delta)
     assert 0 <= epsilon <= pure
@@ -84,7 +84,7 @@ def test_epsilon_takes_delta_back(pure, categories, fraction):
 
 def test_delta_against_a_stranger():
     for pure, categories in ((0.5, 2), (1.0, 3), (2.0, 10)):
-        asked = RandomizedResponse(pure, categories)
+        asked = RandomizedResponse(pure, categories=categories)
         noise = categories * (1 - asked.truth_probability) / (categories - 1)
         stranger = from_randomized_response(noise, categories, value_discretization_interval=1e-4)
         for epsilon in (0.0, 0.3, pure / 2, pure * 1.1):
@@ -95,7 +95,7 @@ def test_delta_against_a_stranger():
 def test_estimate_is_unbiased_with_its_variance():
     """Enumerate all the coins of six people who choose among three answers."""
     people, true, pure, categories = 6, 2, 0.8, 3
-    asked = RandomizedResponse(pure, categories)
+    asked = RandomizedResponse(pure, categories=categories)
     truth, lie = asked.truth_probability, (1 - asked.truth_probability) / (categories - 1)
     chances = np.array([1.0])
     for chance in [truth] * true + [lie] * (people - true):
@@ -128,8 +128,8 @@ def test_log_moment_keeps_its_digits(pure, categories, real, imaginary):
 
 def test_law_has_the_atoms_and_no_density():
     for categories in (2, 5):
-        law = RandomizedResponse(1.5, categories).loss_law(Direction.ADD)
-        assert law == RandomizedResponse(1.5, categories).loss_law(Direction.REMOVE)
+        law = RandomizedResponse(1.5, categories=categories).loss_law(Direction.ADD)
+        assert law == RandomizedResponse(1.5, categories=categories).loss_law(Direction.REMOVE)
         mass = np.exp([log_mass for _, log_mass in law.atoms])
         loss = np.array([at for at, _ in law.atoms])
         assert mass.sum() == pytest.approx(1, rel=1e-15)
@@ -148,7 +148,7 @@ def test_ends_and_refusals():
     assert asked.epsilon([0.0, 1.0]).tolist() == [1.0, 0.0]
     assert asked.beta([0.0, 1.0]).tolist() == [1.0, 0.0]
     assert asked.rdp(1.0) == pytest.approx(math.tanh(0.5), rel=1e-15)
-    blind = RandomizedResponse(0.0, 4)
+    blind = RandomizedResponse(0.0, categories=4)
     assert (blind.delta(0.0), blind.epsilon(0.0), blind.rdp(2.0), blind.beta(0.25)) == (0.0, 0.0, 0.0, 0.75)
     assert randomized_response_delta(3.0, pure_epsilon=math.inf) == 1.0
     assert randomized_response_epsilon([0.5, 1.0], pure_epsilon=math.inf).tolist() == [math.inf, 0.0]

@@ -154,7 +154,7 @@ def test_search_finds_the_closed_optimum_of_the_gaussian(sigma, delta):
 )
 def test_real_orders_are_a_little_tighter_than_a_list(rate, noise, count, delta, classic, improved):
     """What accountants with a fixed list of orders report; the first list has 1.5 and 1.75 about the best, 1.6."""
-    curve = ledger_rdp([(SubsampledGaussian(noise, rate), count)])
+    curve = ledger_rdp([(SubsampledGaussian(noise, sampling_probability=rate), count)])
     for listed, conversion in ((classic, Conversion.CLASSIC), (improved, Conversion.IMPROVED)):
         if listed:
             found = rdp_optimal_epsilon(curve, delta=delta, conversion=conversion)
@@ -163,7 +163,7 @@ def test_real_orders_are_a_little_tighter_than_a_list(rate, noise, count, delta,
 
 
 def test_zero_is_right_once_delta_reaches_the_total_variation():
-    release = SubsampledGaussian(1.0, 105 / 100_000)
+    release = SubsampledGaussian(1.0, sampling_probability=105 / 100_000)
     assert release.epsilon(1e-3) == 0
     assert rdp_optimal_epsilon(release.rdp, delta=1e-3) == RenyiConversion(0.0, 1 + 1e-8, is_edge=False)
     assert rdp_optimal_epsilon(release.rdp, delta=1e-3, conversion=Conversion.IMPROVED).epsilon > 0.25

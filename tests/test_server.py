@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 import websocket
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dpviz.server import ServerSettings, pages
 from dpviz.server.handlers import HEADERS

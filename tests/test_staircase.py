@@ -66,7 +66,7 @@ def moment(staircase, power):
 
 @given(st.floats(0.8, 20), GAMMAS)
 def test_moments_are_those_of_the_density(epsilon, gamma):
-    staircase = Staircase(epsilon, gamma)
+    staircase = Staircase(epsilon, gamma=gamma)
     with mpmath.workdps(30):
         assert abs(moment(staircase, 0) - 1) < 1e-18
         assert abs(staircase.variance / moment(staircase, 2) - 1) < 1e-13
@@ -75,12 +75,12 @@ def test_moments_are_those_of_the_density(epsilon, gamma):
 
 @given(st.floats(1e-6, 300), st.floats(0.01, 0.99))
 def test_the_optimal_gamma_is_optimal(epsilon, gamma):
-    best, least = Staircase(epsilon, staircase_gamma_l2(epsilon)).variance, staircase_min_variance(epsilon)
+    best, least = Staircase(epsilon, gamma=staircase_gamma_l2(epsilon)).variance, staircase_min_variance(epsilon)
     assert best == pytest.approx(least, rel=1e-12)
-    assert Staircase(epsilon, gamma).variance >= least * (1 - 1e-12)
-    best, least = Staircase(epsilon, staircase_gamma_l1(epsilon)).abs_error, staircase_min_abs_error(epsilon)
+    assert Staircase(epsilon, gamma=gamma).variance >= least * (1 - 1e-12)
+    best, least = Staircase(epsilon, gamma=staircase_gamma_l1(epsilon)).abs_error, staircase_min_abs_error(epsilon)
     assert best == pytest.approx(least, rel=1e-12)
-    assert Staircase(epsilon, gamma).abs_error >= least * (1 - 1e-12)
+    assert Staircase(epsilon, gamma=gamma).abs_error >= least * (1 - 1e-12)
 
 
 @given(st.floats(1e-6, 300), st.floats(0.1, 10))
@@ -93,7 +93,7 @@ def test_it_beats_laplace_at_the_same_guarantee(epsilon, sensitivity):
 
 @given(EPSILONS, GAMMAS, st.floats(0.1, 10))
 def test_the_density_is_never_more_than_epsilon_apart(epsilon, gamma, sensitivity):
-    staircase = Staircase(epsilon, gamma, sensitivity)
+    staircase = Staircase(epsilon, gamma=gamma, sensitivity=sensitivity)
     output = np.linspace(-4 * sensitivity, 5 * sensitivity, 500)
     loss = staircase.log_density(output) - staircase.log_density(output, location=sensitivity)
     assert np.abs(loss).max() <= epsilon * (1 + 1e-12)
@@ -102,7 +102,7 @@ def test_the_density_is_never_more_than_epsilon_apart(epsilon, gamma, sensitivit
 
 @given(st.floats(0.05, 10), GAMMAS)
 def test_distribution_is_the_integral_of_the_density(epsilon, gamma):
-    staircase = Staircase(epsilon, gamma, 2.0)
+    staircase = Staircase(epsilon, gamma=gamma, sensitivity=2.0)
     for start, end in ((-5.3, -4.1), (-1.0, 0.7), (0.0, 2.0), (2.0, 3.9)):
         edges = sorted({start, end, *(x for k in range(-4, 4) for x in (2.0 * k, 2 * (k + gamma), -2 * (k + gamma)))})
         edges = [x for x in edges if start <= x <= end]
@@ -124,7 +124,7 @@ def profile_by_steps(staircase, shift, epsilon):
 @pytest.mark.parametrize("gamma", [0.1, 0.4167, 0.5, 0.8, 1.0])
 @pytest.mark.parametrize("pure_epsilon", [0.2, 1.0, 4.0])
 def test_the_profile_is_the_integral_and_the_full_shift_is_the_worst(pure_epsilon, gamma):
-    staircase = Staircase(pure_epsilon, gamma)
+    staircase = Staircase(pure_epsilon, gamma=gamma)
     for epsilon in (0.0, 0.3 * pure_epsilon, 0.9 * pure_epsilon):
         assert profile_by_steps(staircase, 1.0, epsilon) == pytest.approx(staircase.delta(epsilon), rel=1e-9)
         for shift in (0.1, 0.5, 0.77):
@@ -133,7 +133,7 @@ def test_the_profile_is_the_integral_and_the_full_shift_is_the_worst(pure_epsilo
 
 @given(EPSILONS, GAMMAS, st.floats(0, 1))
 def test_epsilon_inverts_delta(pure_epsilon, gamma, delta):
-    staircase = Staircase(pure_epsilon, gamma)
+    staircase = Staircase(pure_epsilon, gamma=gamma)
     epsilon = staircase.epsilon(delta)
     assert staircase.delta(epsilon) <= delta
     if epsilon > 1e-3 * pure_epsilon:
@@ -142,7 +142,7 @@ def test_epsilon_inverts_delta(pure_epsilon, gamma, delta):
 
 @given(EPSILONS, GAMMAS)
 def test_tradeoff_and_profile_are_conjugate(pure_epsilon, gamma):
-    staircase = Staircase(pure_epsilon, gamma)
+    staircase = Staircase(pure_epsilon, gamma=gamma)
     alpha = np.linspace(0, 1, 20_001)
     for epsilon in (0.0, 0.5 * pure_epsilon):
         support = np.max(1 - math.exp(epsilon) * alpha - staircase.beta(alpha))
@@ -160,7 +160,7 @@ def test_rdp_is_the_moment_of_three_losses():
         (5.0, 0.9, 1.0),
         (300.0, 0.1, 40.0),
     ):
-        staircase = Staircase(pure_epsilon, gamma)
+        staircase = Staircase(pure_epsilon, gamma=gamma)
         with mpmath.workdps(60):
             b, g, a = mpmath.exp(-mpmath.mpf(pure_epsilon)), mpmath.mpf(gamma), mpmath.mpf(order) - 1
             mass = mpmath.mpf(1) / 2 + (1 - b) * min(g, 1 - g) / (2 * (g + b * (1 - g)))
@@ -173,13 +173,13 @@ def test_rdp_is_the_moment_of_three_losses():
 
 @given(EPSILONS, GAMMAS)
 def test_rdp_rises_to_the_pure_guarantee(pure_epsilon, gamma):
-    divergence = Staircase(pure_epsilon, gamma).rdp(np.concatenate([[1.0], np.geomspace(1 + 1e-9, 1e12, 200)]))
+    divergence = Staircase(pure_epsilon, gamma=gamma).rdp(np.concatenate([[1.0], np.geomspace(1 + 1e-9, 1e12, 200)]))
     assert np.all(np.diff(divergence) >= -1e-13 * divergence[1:])
     assert divergence[-1] == pytest.approx(pure_epsilon, rel=1e-9)
 
 
 def test_draws_have_the_law():
-    staircase = Staircase(0.7, 0.3, 2.0)
+    staircase = Staircase(0.7, gamma=0.3, sensitivity=2.0)
     noise = staircase.sample(np.random.default_rng(4), size=(200, 200)).ravel()
     place = np.sort(staircase.distribution(noise))
     gap = np.abs(place - (np.arange(noise.size) + 0.5) / noise.size).max()
@@ -187,14 +187,14 @@ def test_draws_have_the_law():
 
 
 def test_it_is_a_mechanism_and_its_ends_are_said():
-    assert isinstance(Staircase(1.0, 0.4), Mechanism)
-    staircase = Staircase(1.0, 0.4)
+    assert isinstance(Staircase(1.0, gamma=0.4), Mechanism)
+    staircase = Staircase(1.0, gamma=0.4)
     assert staircase.delta([1.0, 2.0, math.inf]).tolist() == [0, 0, 0]
     assert staircase.epsilon([0.0, 1.0]).tolist() == [1, 0]
     assert staircase.beta([0.0, 1.0]).tolist() == [1, 0]
     for pure_epsilon in (5e-324, 1e-300, 800.0, 1e308):
         for gamma in (5e-324, 0.5, 1.0):
-            extreme = Staircase(pure_epsilon, gamma, 1e-10)
+            extreme = Staircase(pure_epsilon, gamma=gamma, sensitivity=1e-10)
             for value in (extreme.variance, extreme.abs_error, extreme.delta(0.0), extreme.epsilon(1e-300)):
                 assert not math.isnan(value)
             assert not np.isnan(extreme.rdp([1.0, 1 + 1e-9, 1e300])).any()

@@ -297,11 +297,11 @@ def test_beta_ends():
 def test_it_is_a_mechanism():
     step = SubsampledGaussian(noise_multiplier=1.0, sampling_probability=0.01)
     assert isinstance(step, Mechanism)
-    assert hash(step) == hash(SubsampledGaussian(1.0, 0.01))
+    assert hash(step) == hash(SubsampledGaussian(1.0, sampling_probability=0.01))
     assert step.rdp(2.0) == rdp(2.0, 0.01, 1.0)
     assert step.loss_law(Direction.ADD) != step.loss_law(Direction.REMOVE)
     assert step.loss_law(Direction.ADD).support[1] == pytest.approx(-math.log(0.99))
-    assert SubsampledGaussian(2.0, 1.0).loss_law(Direction.ADD) == GaussianLaw(0.5)
+    assert SubsampledGaussian(2.0, sampling_probability=1.0).loss_law(Direction.ADD) == GaussianLaw(0.5)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_it_is_a_mechanism():
 )
 def test_bad_settings_are_refused(noise, rate, name):
     with pytest.raises(DomainError, match=name):
-        SubsampledGaussian(noise, rate)
+        SubsampledGaussian(noise, sampling_probability=rate)
     with pytest.raises(DomainError, match=name):
         rdp(2.0, rate, noise)
     with pytest.raises(DomainError, match=name):
@@ -318,7 +318,7 @@ def test_bad_settings_are_refused(noise, rate, name):
 
 
 def test_bad_arguments_are_refused():
-    step = SubsampledGaussian(1.0, 0.01)
+    step = SubsampledGaussian(1.0, sampling_probability=0.01)
     with pytest.raises(DomainError, match="order"):
         step.rdp(0.99)
     with pytest.raises(DomainError, match="epsilon"):
@@ -326,6 +326,6 @@ def test_bad_arguments_are_refused():
     with pytest.raises(DomainError, match="delta"):
         step.epsilon(1.5)
     with pytest.raises(TypeError, match="sampling_probability"):
-        SubsampledGaussian(1.0, "a")
+        SubsampledGaussian(1.0, sampling_probability="a")
     with pytest.raises(ValueError, match="sideways"):
         subsampled_gaussian_delta(1.0, sampling_probability=0.1, noise_multiplier=1.0, direction="sideways")

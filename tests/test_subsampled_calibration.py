@@ -11,7 +11,7 @@ from dpviz.accounting.subsampled_calibration import calibrate_subsampled_gaussia
 
 
 def delta_at(noise, *, epsilon, rate, count):
-    return Composition(((SubsampledGaussian(noise, rate), count),)).delta(epsilon)
+    return Composition(((SubsampledGaussian(noise, sampling_probability=rate), count),)).delta(epsilon)
 
 
 @settings(deadline=None, max_examples=12)

@@ -140,7 +140,7 @@ def vertices(epsilon, delta):
     corner = (1 - delta) / (1 + math.exp(epsilon))
     points = [(0.0, 1 - delta), (corner, corner), (1 - delta, 0.0), (1.0, 0.0)]
     alphas, betas = zip(*[p for i, p in enumerate(points) if i == 0 or p[0] > points[i - 1][0]], strict=True)
-    return PiecewiseTradeoff(alphas, betas)
+    return PiecewiseTradeoff(alphas, betas=betas)
 
 
 @given(RATES, st.floats(0, 30), st.floats(0, 0.999))
@@ -185,12 +185,12 @@ def test_any_curve_agrees_with_the_closed_form(rate):
 def test_a_sampled_curve_lies_above_the_bent_one_and_near():
     knots = np.linspace(0, 1, 2001)
     released = Laplace(scale=1.0)
-    curve = PiecewiseTradeoff(knots, released.beta(knots))
+    curve = PiecewiseTradeoff(knots, betas=released.beta(knots))
     exact = subsampled_tradeoff(ALPHAS, sampling_probability=0.2, tradeoff=released.beta)
     assert subsampled_piecewise_tradeoff(curve.symmetrized(), sampling_probability=0.2).beta(ALPHAS) == pytest.approx(
         exact, abs=1e-5
     )
-    one_sided = PiecewiseTradeoff([0.0, 0.5, 1.0], [0.75, 0.125, 0.0])
+    one_sided = PiecewiseTradeoff([0.0, 0.5, 1.0], betas=[0.75, 0.125, 0.0])
     with pytest.raises(DomainError, match="its own inverse"):
         subsampled_piecewise_tradeoff(one_sided, sampling_probability=0.2)
     remove = subsampled_piecewise_tradeoff(one_sided, sampling_probability=0.2, direction=Direction.REMOVE)
@@ -245,4 +245,4 @@ def test_what_is_out_of_range_is_refused(wrong):
     with pytest.raises(DomainError):
         subsampled_tradeoff(0.1, sampling_probability=0.5, tradeoff=lambda a: a + 1)
     with pytest.raises(TypeError):
-        subsampled_piecewise_tradeoff(PiecewiseTradeoff([0, 1], [1, 0]), sampling_probability=[0.1, 0.2])
+        subsampled_piecewise_tradeoff(PiecewiseTradeoff([0, 1], betas=[1, 0]), sampling_probability=[0.1, 0.2])

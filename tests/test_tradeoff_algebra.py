@@ -26,7 +26,7 @@ def test_composing_is_the_curve_of_two_gaussians_seen_at_once():
     density = np.exp(-(x**2) / 2)
     blind, first, second = (np.exp(-((x - shift) ** 2) / 2) / density.sum() for shift in (0.0, 0.6, 0.8))
     curve = discrete_tradeoff(
-        np.outer(first / first.sum(), second / second.sum()).ravel(), np.outer(blind, blind).ravel()
+        np.outer(first / first.sum(), second / second.sum()).ravel(), q=np.outer(blind, blind).ravel()
     )
     assert curve.beta(ALPHAS) == pytest.approx(compose_gaussian_tradeoffs(ALPHAS, mus=[0.6, 0.8]), abs=2e-4)
 

@@ -55,7 +55,7 @@ def profile(mechanism, epsilon):
     [(1, 4, 1), (0.5, 1.2, 1), (2, 0.8, 1), (1, 0.45, 1), (3, 40, 2), (0.2, 7, 3)],
 )
 def test_the_profile_is_the_integral(scale, half_width, sensitivity):
-    mechanism = TruncatedLaplace(scale, half_width, sensitivity)
+    mechanism = TruncatedLaplace(scale, half_width=half_width, sensitivity=sensitivity)
     with mpmath.workdps(30):
         for epsilon in (0.0, 0.01, 0.3, 1.0, 1.9, 5.0, 20.0):
             truth = profile(mechanism, epsilon)
@@ -78,7 +78,7 @@ def test_known_variances():
 
 @given(st.floats(0.01, 100), st.floats(1e-3, 1e3))
 def test_moments_are_the_integrals(scale, half_width):
-    mechanism = TruncatedLaplace(scale, half_width)
+    mechanism = TruncatedLaplace(scale, half_width=half_width)
     with mpmath.workdps(40):
         b, a = mpmath.mpf(scale), mpmath.mpf(half_width)
         mass = -mpmath.expm1(-a / b)
@@ -88,7 +88,7 @@ def test_moments_are_the_integrals(scale, half_width):
 
 @given(WIDTHS, CHANGES, st.floats(0, 1))
 def test_epsilon_inverts_delta(half_width, sensitivity, delta):
-    mechanism = TruncatedLaplace(1.0, half_width, sensitivity)
+    mechanism = TruncatedLaplace(1.0, half_width=half_width, sensitivity=sensitivity)
     epsilon = mechanism.epsilon(delta)
     least = mechanism.delta(math.inf)
     if delta < least:
@@ -102,7 +102,7 @@ def test_epsilon_inverts_delta(half_width, sensitivity, delta):
 
 @given(WIDTHS, CHANGES)
 def test_tradeoff_and_profile_are_conjugate(half_width, sensitivity):
-    mechanism = TruncatedLaplace(1.0, half_width, sensitivity)
+    mechanism = TruncatedLaplace(1.0, half_width=half_width, sensitivity=sensitivity)
     alpha = np.concatenate([[0], np.geomspace(1e-7, 1, 20_000)])
     beta = mechanism.beta(alpha)
     for epsilon in (0.0, 0.5, 2.0):
@@ -114,7 +114,7 @@ def test_tradeoff_and_profile_are_conjugate(half_width, sensitivity):
 
 @given(WIDTHS, st.floats(0.2, 5))
 def test_distribution_is_the_integral_of_the_density(half_width, scale):
-    mechanism = TruncatedLaplace(scale, half_width)
+    mechanism = TruncatedLaplace(scale, half_width=half_width)
     place, weight = np.polynomial.legendre.leggauss(60)
     start, end = -0.9 * half_width, -0.2 * half_width
     mass = (weight * mechanism.density((start + end) / 2 + place * (end - start) / 2)).sum() * (end - start) / 2
@@ -123,34 +123,36 @@ def test_distribution_is_the_integral_of_the_density(half_width, scale):
 
 
 def test_draws_have_the_law():
-    mechanism = TruncatedLaplace(1.0, 2.0)
+    mechanism = TruncatedLaplace(1.0, half_width=2.0)
     place = np.sort(mechanism.distribution(mechanism.sample(np.random.default_rng(4), size=40_000)))
     assert np.abs(place - (np.arange(40_000) + 0.5) / 40_000).max() < 1.63 / 200
 
 
 def test_a_wide_support_is_laplace():
     epsilon = np.linspace(0, 0.9, 10)
-    assert TruncatedLaplace(1.0, 40.0).delta(epsilon) == pytest.approx(Laplace(1.0).delta(epsilon), rel=1e-15)
-    assert TruncatedLaplace(1.0, 800.0).delta(1.0) == 0
+    assert TruncatedLaplace(1.0, half_width=40.0).delta(epsilon) == pytest.approx(
+        Laplace(1.0).delta(epsilon), rel=1e-15
+    )
+    assert TruncatedLaplace(1.0, half_width=800.0).delta(1.0) == 0
 
 
 def test_it_is_a_mechanism_and_its_ends_are_said():
-    mechanism = TruncatedLaplace(1.0, 4.0)
+    mechanism = TruncatedLaplace(1.0, half_width=4.0)
     assert isinstance(mechanism, Mechanism)
     assert mechanism.rdp([1.0, 2.0]).tolist() == [math.inf] * 2
-    assert TruncatedLaplace(1.0, 4.0, 0.0).rdp(2.0) == 0
-    assert TruncatedLaplace(1.0, 4.0, 0.0).delta(0.0) == 0
-    assert TruncatedLaplace(1.0, 0.5).delta([0.0, math.inf]).tolist() == [1, 1]
-    assert TruncatedLaplace(1.0, 0.5).epsilon([0.5, 1.0]).tolist() == [math.inf, 0]
+    assert TruncatedLaplace(1.0, half_width=4.0, sensitivity=0.0).rdp(2.0) == 0
+    assert TruncatedLaplace(1.0, half_width=4.0, sensitivity=0.0).delta(0.0) == 0
+    assert TruncatedLaplace(1.0, half_width=0.5).delta([0.0, math.inf]).tolist() == [1, 1]
+    assert TruncatedLaplace(1.0, half_width=0.5).epsilon([0.5, 1.0]).tolist() == [math.inf, 0]
     assert mechanism.distribution([-5.0, 5.0]).tolist() == [0, 1]
     for scale in (5e-324, 1e-300, 1e300, 1.7e308):
         for half_width in (5e-324, 1.0, 1.7e308):
             for sensitivity in (0.0, 5e-324, 1.0, 1.7e308):
                 if half_width / scale < 1e-290:
                     with pytest.raises(DomainError, match="half_width/scale"):
-                        TruncatedLaplace(scale, half_width, sensitivity)
+                        TruncatedLaplace(scale, half_width=half_width, sensitivity=sensitivity)
                     continue
-                extreme = TruncatedLaplace(scale, half_width, sensitivity)
+                extreme = TruncatedLaplace(scale, half_width=half_width, sensitivity=sensitivity)
                 for value in (
                     extreme.delta([0.0, 1e-300, 1.0, 1e300, math.inf]),
                     extreme.epsilon([0.0, 1e-300, 0.5, 1.0]),
@@ -162,4 +164,4 @@ def test_it_is_a_mechanism_and_its_ends_are_said():
     with pytest.raises(DomainError, match=r"delta must be a number in \(0, 0\.5\]"):
         truncated_laplace_half_width(1.0, delta=0.6)
     with pytest.raises(DomainError, match="half_width"):
-        TruncatedLaplace(1.0, 0.0)
+        TruncatedLaplace(1.0, half_width=0.0)

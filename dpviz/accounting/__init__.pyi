@@ -106,7 +106,6 @@ from dpviz.accounting.gaussian_mu import (
     compose_mu as compose_mu,
     composed_mu as composed_mu,
     gaussian_group_mu as gaussian_group_mu,
-    root_ratio as root_ratio,
 )
 from dpviz.accounting.guarantees import (
     advanced_composition as advanced_composition,

@@ -120,7 +120,7 @@ def closed_form(laws: Laws) -> Profile | None:
         ((law, count),) = laws
         if isinstance(law, GaussianLaw) and count == 1:
             return Gaussian(sigma=1.0, sensitivity=law.mu)
-        if isinstance(law, LaplaceLaw) and laplace_composition_is_fit(law.pure_epsilon, count):
+        if isinstance(law, LaplaceLaw) and laplace_composition_is_fit(law.pure_epsilon, count=count):
             return ComposedLaplace(law.pure_epsilon, count)
     answers = tuple(
         (law, count) for law, count in laws if isinstance(law, RandomizedResponseLaw) and law.categories == 2

@@ -113,9 +113,9 @@ def _delta_group(
             return group[is_done], (lower[is_done], upper[is_done])
         excess = min(excess, float(ratio[0]))
         stalls += now > 0.9 * previous
-        if is_finest or stalls > 2:
+        if is_finest or stalls > 1:
             break
-        aim, previous = aim * 0.6 / min(now * 4**stalls, 100.0), now
+        aim, previous = aim * 0.6 / min(now * 16**stalls, 100.0), now
     raise _unreachable(tolerance, excess)
 
 
@@ -244,9 +244,9 @@ def _epsilon_group(
         here, excess = moved, min(excess, worst)
         if is_settled or not np.isfinite(worst):
             stalls += worst > 0.9 * previous
-            if is_finest or stalls > 2:
+            if is_finest or stalls > 1:
                 break
-            shrink, previous = shrink * 0.6 / min(worst * 4**stalls, 100.0), worst
+            shrink, previous = shrink * 0.6 / min(worst * 16**stalls, 100.0), worst
     raise _unreachable(tolerance, excess)
 
 

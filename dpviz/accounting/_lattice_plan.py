@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import erfcx
 
-from dpviz.accounting._checks import FloatArray
+from dpviz.accounting._checks import BoolArray, FloatArray
 from dpviz.accounting._law import LossLaw
 
 Entries: TypeAlias = tuple[tuple[LossLaw, int], ...]
@@ -199,7 +199,7 @@ def reach(law: LossLaw, *, tilt: float, log_top: float, log_bottom: float) -> tu
     return min([bottom, top, *heavy]), max([bottom, top, *(loss for loss, _ in law.atoms)])
 
 
-def first_where(is_beyond: Callable[[FloatArray], FloatArray], ends: tuple[float, float]) -> float:
+def first_where(is_beyond: Callable[[FloatArray], BoolArray], ends: tuple[float, float]) -> float:
     """Return about the least loss from which on a condition holds."""
     powers = 2.0 ** np.arange(-60, 70)
     losses = np.unique(np.clip(np.concatenate([-powers, [0.0], powers]), *ends))

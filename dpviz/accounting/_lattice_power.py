@@ -14,6 +14,7 @@ import numpy as np
 
 from dpviz.accounting._checks import FloatArray
 from dpviz.accounting._lattice_weights import ROUNDING, Weights
+from dpviz.accounting._law import ComplexArray
 
 LONGEST = 2**22
 """The most nodes of a transform."""
@@ -47,7 +48,7 @@ class Power:
 
     @property
     def _is_even(self) -> bool:
-        return np.sqrt(self.weight.size) * self.error < 4 * self.norm_error  # stray weight may count for more
+        return bool(np.sqrt(self.weight.size) * self.error < 4 * self.norm_error)  # stray weight may count for more
 
 
 def transform_length(least: int) -> int:
@@ -107,7 +108,7 @@ def composed(parts: Sequence[tuple[Weights, int]], *, first: int, size: int) -> 
     return Power(weight, float(min(1.001 * sup, _ENORMOUS)), float(min(1.001 * root, _ENORMOUS)))
 
 
-def _spectrum(part: Weights, size: int, path: float) -> tuple[FloatArray, float]:
+def _spectrum(part: Weights, size: int, path: float) -> tuple[ComplexArray, float]:
     """Return the transform of the weights folded into one period, and a bound of the error of each output."""
     place = part.index % size
     folded = np.bincount(place, part.weight, size)

@@ -64,7 +64,8 @@ class Reader:
             part = np.exp(np.minimum(np.log(part) + self.log_scale, 0.0))
             part = np.minimum(part * (1 + self.sign * self.relative) + self.escaped, 1.0)
             whole = -np.expm1(self.log_survival) + np.exp(self.log_survival) * part
-            return np.clip(whole * (1 + self.sign * 16 * ROUNDING), 0.0, 1.0)
+            bound: FloatArray = np.clip(whole * (1 + self.sign * 16 * ROUNDING), 0.0, 1.0)
+            return bound
 
     def epsilon(self, delta: FloatArray) -> FloatArray:
         """Return the least epsilon with a bound <= delta, from above, or the greatest with one >= it, from below.

@@ -9,7 +9,7 @@ from dpviz.accounting._lattice_weights import ROUNDING, IntArray, Lattice, Parce
 from dpviz.accounting._law import LossLaw
 
 _COARSE = 2048
-_MOST_CELLS = 2**21
+_MOST_CELLS = 2**20
 _SPLIT = 2.0**27 + 1
 
 
@@ -150,8 +150,9 @@ def _joined(
     atom, slack = _tilted(log_mass, lattice.losses(nodes[cell]), tilt=tilt, log_scale=log_scale)
     atom *= 1 + sign * slack
     beyond = _offset(loss, nodes[cell], lattice)
-    is_on_node = (beyond <= lattice.slip) | (cell == cells)
     atom[beyond < 0] = 0.0
+    beyond = np.maximum(beyond, 0.0)
+    is_on_node = (beyond <= lattice.slip) | (cell == cells)
     inside, onto = np.where(is_on_node, 0.0, atom), np.where(is_on_node, atom, 0.0)
     with np.errstate(under="ignore"):
         deficit = -np.expm1(-offset) * mass + sums(cell, inside * -np.expm1(-beyond), cells)[:-1]

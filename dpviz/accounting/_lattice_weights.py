@@ -43,7 +43,8 @@ class Lattice:
 
     def losses(self, index: IntArray) -> FloatArray:
         """Return the losses of nodes, rounded."""
-        return index * self.step + self.shift
+        losses: FloatArray = index.astype(np.float64) * self.step + self.shift
+        return losses
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def calibrate_gaussian_with(
 
     References
     ----------
-    Those of the bound; bisection.
+    Those of the bound; beyond it elementary, by bisection.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def largest_count(
 
     References
     ----------
-    Those of the bound; bisection.
+    Those of the bound; beyond it elementary, by bisection.
 
     Examples
     --------

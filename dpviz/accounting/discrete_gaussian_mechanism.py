@@ -5,7 +5,7 @@ The neighbouring relation enters through the sensitivity alone, a whole number, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 
@@ -61,7 +61,7 @@ class DiscreteGaussian:
     """
 
     sigma: float
-    sensitivity: int = 1
+    sensitivity: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", check.scalar("sigma", check.positive("sigma", self.sigma)))

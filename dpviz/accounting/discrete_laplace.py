@@ -6,7 +6,7 @@ changes under the neighbouring relation that the caller declares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import prod
 
@@ -87,7 +87,7 @@ class DiscreteLaplace:
     """
 
     scale: float
-    sensitivity: int = 1
+    sensitivity: int = field(default=1, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", check.scalar("scale", check.positive("scale", self.scale)))

@@ -10,7 +10,7 @@ caller declares.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -57,8 +57,8 @@ class ExponentialMechanism:
     """
 
     pure_epsilon: float
-    sensitivity: float = 1.0
-    is_monotone: bool = False
+    sensitivity: float = field(default=1.0, kw_only=True)
+    is_monotone: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         loss = check.at_least("pure_epsilon", self.pure_epsilon, 0)

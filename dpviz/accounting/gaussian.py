@@ -8,7 +8,7 @@ replaced.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -274,7 +274,7 @@ class Gaussian:
     """
 
     sigma: float
-    sensitivity: float = 1.0
+    sensitivity: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", check.scalar("sigma", check.positive("sigma", self.sigma)))
@@ -337,7 +337,7 @@ class Gaussian:
         >>> Gaussian(sigma=4.0).group(10)
         Gaussian(sigma=4.0, sensitivity=10.0)
         """
-        return Gaussian(self.sigma, self.sensitivity * check.scalar("size", check.whole("size", size, 0)))
+        return Gaussian(self.sigma, sensitivity=self.sensitivity * check.scalar("size", check.whole("size", size, 0)))
 
     def compose(self, count: int) -> Gaussian:
         """Return the one release that `count` fresh ones are equal to: sigma/√count, exactly.
@@ -348,7 +348,7 @@ class Gaussian:
         Gaussian(sigma=1.6, sensitivity=1.0)
         """
         releases = check.scalar("count", check.whole("count", count, 1))
-        return Gaussian(self.sigma / float(np.sqrt(releases)), self.sensitivity)
+        return Gaussian(self.sigma / float(np.sqrt(releases)), sensitivity=self.sensitivity)
 
 
 def _signed_epsilon_and_mu(epsilon: npt.ArrayLike, mu: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:

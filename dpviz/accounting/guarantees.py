@@ -234,7 +234,7 @@ def composed_delta(delta: npt.ArrayLike, *, count: npt.ArrayLike, slack: npt.Arr
 
 
 def largest_count_of(
-    cost: Callable[[FloatArray], npt.ArrayLike], budget: npt.ArrayLike, *, most: int = check.LARGEST_COUNT
+    cost: Callable[[FloatArray], npt.ArrayLike], *, budget: npt.ArrayLike, most: int = check.LARGEST_COUNT
 ) -> Numbers:
     """Return the largest count that costs no more than the budget; exact, cost(count) <= budget < cost(count + 1).
 
@@ -266,10 +266,10 @@ def largest_count_of(
     --------
     How many 0.1-DP releases fit into epsilon = 1, by the sum and at best, with delta = 1e-6?
 
-    >>> largest_count_of(lambda count: basic_composition(0.1, delta=0, count=count)[0], 1.0)
+    >>> largest_count_of(lambda count: basic_composition(0.1, delta=0, count=count)[0], budget=1.0)
     10.0
     >>> from dpviz.accounting.optimal import optimal_composition_epsilon
-    >>> largest_count_of(lambda count: optimal_composition_epsilon(1e-6, epsilon=0.1, count=count), 3.0)
+    >>> largest_count_of(lambda count: optimal_composition_epsilon(1e-6, epsilon=0.1, count=count), budget=3.0)
     46.0
     """
     allowed = check.at_least("budget", budget, 0, infinite=True)

@@ -6,7 +6,7 @@ The sensitivity is the L1 sensitivity under the neighbouring relation that the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -266,7 +266,7 @@ class Laplace:
     """
 
     scale: float
-    sensitivity: float = 1.0
+    sensitivity: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", check.scalar("scale", check.positive("scale", self.scale)))

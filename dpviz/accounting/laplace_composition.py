@@ -23,7 +23,7 @@ _LEAST_EPSILON, _LARGEST_EPSILON = 1e-290, 1e3
 _MOST_COUNT = 200_000
 
 
-def laplace_composition_is_fit(pure_epsilon: npt.ArrayLike, count: npt.ArrayLike) -> bool | npt.NDArray[np.bool_]:
+def laplace_composition_is_fit(pure_epsilon: npt.ArrayLike, *, count: npt.ArrayLike) -> bool | npt.NDArray[np.bool_]:
     """Return whether the functions here take these releases: at most a few tenths of a second for each law.
 
     Where they do not, count² · pure_epsilon is large, and the numeric composition of any ledger does the same well:
@@ -52,7 +52,7 @@ def laplace_composition_is_fit(pure_epsilon: npt.ArrayLike, count: npt.ArrayLike
 
     Examples
     --------
-    >>> laplace_composition_is_fit(0.1, [10, 1000, 100_000])
+    >>> laplace_composition_is_fit(0.1, count=[10, 1000, 100_000])
     array([ True,  True, False])
     """
     each, releases = np.broadcast_arrays(

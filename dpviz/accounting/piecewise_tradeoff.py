@@ -6,7 +6,7 @@ spoils it is named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -47,13 +47,13 @@ class PiecewiseTradeoff:
 
     Examples
     --------
-    >>> curve = PiecewiseTradeoff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    >>> curve = PiecewiseTradeoff([0.0, 0.25, 1.0], betas=[1.0, 0.25, 0.0])
     >>> curve.beta([0.0, 0.125, 0.625])
     array([1.   , 0.625, 0.125])
     """
 
     alphas: FloatArray
-    betas: FloatArray
+    betas: FloatArray = field(kw_only=True)
 
     def __post_init__(self) -> None:
         alphas, betas = _points(self.alphas, self.betas)
@@ -111,7 +111,7 @@ class PiecewiseTradeoff:
 
         Examples
         --------
-        >>> round(PiecewiseTradeoff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0]).delta(0.0), 4)
+        >>> round(PiecewiseTradeoff([0.0, 0.25, 1.0], betas=[1.0, 0.25, 0.0]).delta(0.0), 4)
         0.5
         """
         loss = check.at_least("epsilon", epsilon, -np.inf, infinite=True)
@@ -126,7 +126,7 @@ class PiecewiseTradeoff:
         ----------
         Dong, Roth and Su (2022), Equation (5): the inverse of T(P, Q) is T(Q, P).
         """
-        return convex_minorant(self.betas, self.alphas)
+        return convex_minorant(self.betas, beta=self.alphas)
 
     def symmetrized(self) -> PiecewiseTradeoff:
         r"""Return the largest symmetric trade-off function below this one and its inverse; exact.
@@ -140,7 +140,7 @@ class PiecewiseTradeoff:
         Dong, Roth and Su (2022), Definition 4.1 (the biconjugate of a least curve).
         """
         other = self.inverse()
-        return convex_minorant(np.append(self.alphas, other.alphas), np.append(self.betas, other.betas))
+        return convex_minorant(np.append(self.alphas, other.alphas), beta=np.append(self.betas, other.betas))
 
     @property
     def is_symmetric(self) -> bool:
@@ -157,7 +157,7 @@ class PiecewiseTradeoff:
         return np.minimum.accumulate(slopes)
 
 
-def convex_minorant(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> PiecewiseTradeoff:
+def convex_minorant(alpha: npt.ArrayLike, *, beta: npt.ArrayLike) -> PiecewiseTradeoff:
     """Return the largest trade-off function below the given tests; exact.
 
     Whoever can run each of the tests can run any mixture of them, and the two tests that never look.
@@ -183,7 +183,7 @@ def convex_minorant(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> PiecewiseTrade
 
     Examples
     --------
-    >>> curve = convex_minorant([0.1, 0.5, 0.3], [0.5, 0.4, 0.3])
+    >>> curve = convex_minorant([0.1, 0.5, 0.3], beta=[0.5, 0.4, 0.3])
     >>> curve.alphas.tolist(), curve.betas.tolist()
     ([0.0, 0.1, 0.3, 1.0], [1.0, 0.5, 0.3, 0.0])
     """
@@ -195,10 +195,10 @@ def convex_minorant(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> PiecewiseTrade
     x, y = x[first], y[first]
     while (kept := _below_chords(x, y)).sum() < x.size:
         x, y = x[kept], y[kept]
-    return PiecewiseTradeoff(x, y)
+    return PiecewiseTradeoff(x, betas=y)
 
 
-def symmetrized(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> PiecewiseTradeoff:
+def symmetrized(alpha: npt.ArrayLike, *, beta: npt.ArrayLike) -> PiecewiseTradeoff:
     """Return min{f, f⁻¹}** for the trade-off function with the given vertices; see `PiecewiseTradeoff.symmetrized`.
 
     Parameters
@@ -217,14 +217,14 @@ def symmetrized(alpha: npt.ArrayLike, beta: npt.ArrayLike) -> PiecewiseTradeoff:
 
     Examples
     --------
-    >>> curve = symmetrized([0.0, 0.5, 1.0], [0.75, 0.125, 0.0])
+    >>> curve = symmetrized([0.0, 0.5, 1.0], beta=[0.75, 0.125, 0.0])
     >>> curve.is_symmetric, curve.alphas.tolist(), curve.betas.tolist()
     (True, [0.0, 0.125, 0.5, 0.75, 1.0], [0.75, 0.5, 0.125, 0.0, 0.0])
     """
-    return PiecewiseTradeoff(np.asarray(alpha), np.asarray(beta)).symmetrized()
+    return PiecewiseTradeoff(np.asarray(alpha), betas=np.asarray(beta)).symmetrized()
 
 
-def discrete_tradeoff(p: npt.ArrayLike, q: npt.ArrayLike) -> PiecewiseTradeoff:
+def discrete_tradeoff(p: npt.ArrayLike, *, q: npt.ArrayLike) -> PiecewiseTradeoff:
     """Return the trade-off function between two discrete laws, by the Neyman-Pearson lemma; exact.
 
     Parameters
@@ -250,7 +250,7 @@ def discrete_tradeoff(p: npt.ArrayLike, q: npt.ArrayLike) -> PiecewiseTradeoff:
 
     Examples
     --------
-    >>> curve = discrete_tradeoff([0.75, 0.25], [0.25, 0.75])
+    >>> curve = discrete_tradeoff([0.75, 0.25], q=[0.25, 0.75])
     >>> curve.alphas.tolist(), curve.betas.tolist()
     ([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
     """
@@ -263,7 +263,7 @@ def discrete_tradeoff(p: npt.ArrayLike, q: npt.ArrayLike) -> PiecewiseTradeoff:
     alphas = np.append(0.0, np.cumsum(lower[order]))
     betas = np.append(np.cumsum(upper[order][::-1])[::-1], 0.0)
     inside = alphas < 1
-    return convex_minorant(alphas[inside], np.minimum(betas[inside], 1.0))
+    return convex_minorant(alphas[inside], beta=np.minimum(betas[inside], 1.0))
 
 
 def masses(name: str, value: npt.ArrayLike) -> FloatArray:

@@ -162,7 +162,7 @@ class Composition:
         Examples
         --------
         >>> from dpviz.accounting.subsampled import SubsampledGaussian
-        >>> ledger = Composition(((SubsampledGaussian(1.0, 0.01), 1000),))
+        >>> ledger = Composition(((SubsampledGaussian(1.0, sampling_probability=0.01), 1000),))
         >>> removed, added = (ledger.directed_delta(1.8, direction=direction) for direction in Direction)
         >>> bool(removed == ledger.delta(1.8) > added)
         True

@@ -35,7 +35,7 @@ _MOST_STEPS = 120
 _BLOCK = 4096
 
 
-def hockey_stick_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, epsilon: npt.ArrayLike) -> Numbers:
+def hockey_stick_divergence(p: npt.ArrayLike, *, q: npt.ArrayLike, epsilon: npt.ArrayLike) -> Numbers:
     r"""Return the hockey-stick divergence of two discrete laws at each epsilon; exact.
 
     .. math:: \sum_i \max(p_i - e^{\varepsilon} q_i,\; 0)
@@ -67,7 +67,7 @@ def hockey_stick_divergence(p: npt.ArrayLike, q: npt.ArrayLike, *, epsilon: npt.
 
     Examples
     --------
-    >>> hockey_stick_divergence([0.75, 0.25], [0.25, 0.75], epsilon=[0.0, 2.0])
+    >>> hockey_stick_divergence([0.75, 0.25], q=[0.25, 0.75], epsilon=[0.0, 2.0])
     array([0.5, 0. ])
     """
     upper, lower = masses("p", p), masses("q", q)

@@ -168,7 +168,7 @@ def _laplace_delta(given: Inputs) -> float:
 
 
 def _steps(given: Inputs) -> Composition:
-    return Composition(((SubsampledGaussian(given["sigma"], given["q"]), given["k"]),))
+    return Composition(((SubsampledGaussian(given["sigma"], sampling_probability=given["q"]), given["k"]),))
 
 
 def _steps_delta(given: Inputs) -> float:
@@ -187,7 +187,7 @@ MECHANISMS: Mapping[str, Callable[[Inputs], Any]] = MappingProxyType(
         "laplace": lambda part: Laplace(scale=1.0, sensitivity=part["eps0"]),
         "randomized_response": lambda part: RandomizedResponse(part["eps0"]),
         "approximate_dp": lambda part: ApproximateDP(epsilon=part["eps"], delta=part["delta"]),
-        "subsampled_gaussian": lambda part: SubsampledGaussian(part["sigma"], part["q"]),
+        "subsampled_gaussian": lambda part: SubsampledGaussian(part["sigma"], sampling_probability=part["q"]),
     }
 )
 """The mechanisms that a ledger may name."""

@@ -6,7 +6,7 @@ local model); there is no sensitivity to choose. The loss takes three values, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -330,7 +330,7 @@ class RandomizedResponse:
     """
 
     pure_epsilon: float
-    categories: int = 2
+    categories: int = field(default=2, kw_only=True)
 
     def __post_init__(self) -> None:
         pure, others = pure_and_others(check.at_least("pure_epsilon", self.pure_epsilon, 0), self.categories)

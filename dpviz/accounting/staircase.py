@@ -6,7 +6,7 @@ the answer. The sensitivity Δ is that of one number under the neighbouring rela
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -201,8 +201,8 @@ class Staircase:
     """
 
     pure_epsilon: float
-    gamma: float
-    sensitivity: float = 1.0
+    gamma: float = field(kw_only=True)
+    sensitivity: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         loss = check.positive("pure_epsilon", self.pure_epsilon)

@@ -8,7 +8,7 @@ is (1 − q) N(0, σ²) + q N(1, σ²) and N(0, σ²). The first is P in `Direct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -304,7 +304,7 @@ class SubsampledGaussian:
     """
 
     noise_multiplier: float
-    sampling_probability: float
+    sampling_probability: float = field(kw_only=True)
 
     def __post_init__(self) -> None:
         noise = check.scalar("noise_multiplier", check.positive("noise_multiplier", self.noise_multiplier))

@@ -70,12 +70,12 @@ def calibrate_subsampled_gaussian(epsilon: float, *, delta: float, sampling_prob
         return 0.0
 
     def excess(noise: float) -> float:
-        ledger = Composition(((SubsampledGaussian(noise, rate), releases),))
+        ledger = Composition(((SubsampledGaussian(noise, sampling_probability=rate), releases),))
         return float(ledger.log_delta(loss)) - float(np.log(slack))
 
     noise = _least(excess, _guess(loss, slack, rate, releases))
     step = _EPS
-    while _is_over(Composition(((SubsampledGaussian(noise, rate), releases),)), loss, slack):
+    while _is_over(Composition(((SubsampledGaussian(noise, sampling_probability=rate), releases),)), loss, slack):
         noise, step = noise * (1 + step), 2 * step
     return noise
 

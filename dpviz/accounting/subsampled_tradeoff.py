@@ -234,7 +234,7 @@ def subsampled_piecewise_tradeoff(
 
     Examples
     --------
-    >>> pure = PiecewiseTradeoff([0.0, 0.25, 1.0], [1.0, 0.25, 0.0])
+    >>> pure = PiecewiseTradeoff([0.0, 0.25, 1.0], betas=[1.0, 0.25, 0.0])
     >>> subsampled_piecewise_tradeoff(pure, sampling_probability=0.5).betas.tolist()
     [1.0, 0.5, 0.25, 0.0]
     """
@@ -243,7 +243,7 @@ def subsampled_piecewise_tradeoff(
     order = None if direction is None else Direction(direction)
     if order is None and not tradeoff.is_symmetric:
         raise DomainError("tradeoff", "its own inverse where no direction is given", "a curve that is not")
-    mixed = PiecewiseTradeoff(tradeoff.alphas, _mixed(tradeoff.betas, tradeoff.alphas, rate))
+    mixed = PiecewiseTradeoff(tradeoff.alphas, betas=_mixed(tradeoff.betas, tradeoff.alphas, rate))
     if order is None:
         return mixed.symmetrized()
     return mixed if order is Direction.REMOVE else mixed.inverse()

@@ -6,7 +6,7 @@ under the neighbouring relation that the caller declares; with s = Δ/b and T = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -150,8 +150,8 @@ class TruncatedLaplace:
     """
 
     scale: float
-    half_width: float
-    sensitivity: float = 1.0
+    half_width: float = field(kw_only=True)
+    sensitivity: float = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", check.scalar("scale", check.positive("scale", self.scale)))

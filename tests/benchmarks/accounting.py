@@ -156,7 +156,9 @@ def sgd_rows() -> Iterator[Row]:
         yield Row(
             f"{name}: k={count}, q={rate:.4g}, sigma={sigma:g}, delta={delta:g}",
             (truth,),
-            lambda q=rate, s=sigma, k=count, d=delta: Composition(((SubsampledGaussian(s, q), k),)).epsilon(d),
+            lambda q=rate, s=sigma, k=count, d=delta: Composition(
+                ((SubsampledGaussian(s, sampling_probability=q), k),)
+            ).epsilon(d),
             peers,
         )
         if count == 2000:
