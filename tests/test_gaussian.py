@@ -18,12 +18,9 @@ from dpviz import (
     gaussian_log_delta,
     gaussian_rdp,
 )
-from dpviz.accounting.gaussian import (
-    compose_mu,
-    gaussian_group_mu,
-    gaussian_zcdp,
-)
+from dpviz.accounting.gaussian import gaussian_zcdp
 from dpviz.accounting.gaussian_law import GaussianLaw
+from dpviz.accounting.gaussian_mu import compose_mu, gaussian_group_mu
 from dpviz.accounting.relation import Direction
 from tests.reference import distance, entries
 

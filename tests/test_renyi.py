@@ -6,7 +6,6 @@ import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 
 from dpviz.accounting._checks import DomainError
-from dpviz.accounting.composition import improved_bound, rdp_bound
 from dpviz.accounting.conversion import rdp_to_delta_improved, rdp_to_epsilon, rdp_to_epsilon_improved
 from dpviz.accounting.gaussian import Gaussian
 from dpviz.accounting.laplace import Laplace
@@ -19,6 +18,7 @@ from dpviz.accounting.renyi import (
     rdp_to_delta_optimal,
     rdp_to_epsilon_optimal,
 )
+from dpviz.accounting.renyi_bounds import improved_bound, rdp_bound
 from dpviz.accounting.subsampled import SubsampledGaussian
 
 DIVERGENCES = st.floats(-6, 2).map(lambda power: 10.0**power)

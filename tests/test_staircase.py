@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dpviz.accounting._checks import DomainError
-from dpviz.accounting.laplace import Laplace, laplace_variance
+from dpviz.accounting.laplace import Laplace
+from dpviz.accounting.laplace_noise import laplace_variance
 from dpviz.accounting.mechanism import Mechanism
 from dpviz.accounting.staircase import (
     Staircase,

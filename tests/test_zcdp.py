@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from dpviz.accounting._checks import DomainError
-from dpviz.accounting.composition import improved_bound
 from dpviz.accounting.conversion import rdp_to_delta, rdp_to_delta_improved
 from dpviz.accounting.gaussian import gaussian_delta
 from dpviz.accounting.optimal import optimal_composition_epsilon
+from dpviz.accounting.renyi_bounds import improved_bound
 from dpviz.accounting.zcdp import (
     pure_to_zcdp,
     pure_to_zcdp_exact,

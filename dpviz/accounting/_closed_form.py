@@ -25,7 +25,7 @@ from dpviz.accounting.laplace_composition import (
 from dpviz.accounting.laplace_law import LaplaceLaw
 from dpviz.accounting.optimal import optimal_composition_delta, optimal_composition_epsilon
 from dpviz.accounting.profile import tradeoff_from_profile
-from dpviz.accounting.randomized_response import RandomizedResponseLaw
+from dpviz.accounting.randomized_response_law import RandomizedResponseLaw
 
 Laws = tuple[tuple[LossLaw, int], ...]
 

@@ -94,9 +94,10 @@ def reader(
     from_start = int(np.floor((start - lattice.shift) / lattice.step)) - 1 - first
     skipped = int(np.clip(from_start, 0, power.weight.size))
     index = np.arange(first + skipped, first + power.weight.size)
-    losses = index * lattice.step - (start - lattice.shift)
+    losses = index.astype(np.float64) * lattice.step - (start - lattice.shift)
     size = max(abs(start), abs(lattice.shift), (abs(first) + power.weight.size) * lattice.step)
-    losses = losses + sign * 8 * ROUNDING * size + (lattice.slip if sign > 0 else 0.0)
+    # each storey's step is rounded, and so is each loss: less than 32 roundings of the greatest loss
+    losses = losses + sign * 32 * ROUNDING * size + (lattice.slip if sign > 0 else 0.0)
     kept = losses > 0
     losses, weight = losses[kept], power.weight[skipped:][kept]
     with np.errstate(under="ignore"):
@@ -105,9 +106,8 @@ def reader(
     reach = float(np.max(losses, initial=0.0))
     relative = ROUNDING * (2 * np.sqrt(losses.size) + 100 + 2 * min(tilt * reach, 2 * _DEEP))
     at_start = log_scale - tilt * start
-    relative += (
-        ROUNDING * (4 * (abs(log_scale) + abs(tilt * start)) + 16 * tilt * size + 3000) + 2 * tilt * lattice.slip
-    )
+    relative += ROUNDING * (16 * (abs(log_scale) + abs(tilt * start)) + 64 * tilt * size + 3000)
+    relative += 2 * tilt * lattice.slip
     noise = _noise(power, tilt=tilt, step=lattice.step, nodes=losses.size) + slack.outside * _highest(tilt)
     return Reader(
         sign,

@@ -19,7 +19,7 @@ from dpviz.accounting._saddle import Axis, Product, period
 
 _EPS = float(np.finfo(np.float64).eps)
 _FAINT = -43.0  # log of the size, beside the largest, of a node that no longer counts
-_FEWEST, _MOST, _MOST_TAPERED = 16, 2**16, 2**14
+_FEWEST, _MOST = 16, 2**16
 _BEYOND = np.array([1.3, 1.9, 2.8, 4.3])  # heights, beside the last node's, that are looked at too
 _AGREES = 2e-13  # two tapers that agree so well are trusted
 
@@ -101,7 +101,7 @@ def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatA
         if line.envelope[-max(8, count // 8) :].max() < _FAINT and nodes.beyond(line).envelope.max() < _FAINT:
             return line
         tapered = replace(line, is_tapered=True)
-        if 2 * count > _MOST_TAPERED or _is_settled(tapered, nodes, epsilon):
+        if 2 * count > _MOST or _is_settled(tapered, nodes, epsilon):
             return tapered
         count *= 2
 

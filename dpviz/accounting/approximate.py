@@ -16,11 +16,11 @@ import numpy.typing as npt
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import Numbers, plain
 from dpviz.accounting.randomized_response import (
-    RandomizedResponseLaw,
     randomized_response_delta,
     randomized_response_epsilon,
     randomized_response_rdp,
 )
+from dpviz.accounting.randomized_response_law import RandomizedResponseLaw
 from dpviz.accounting.relation import Direction
 from dpviz.accounting.tradeoff import approximate_dp_tradeoff
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import DomainError, FloatArray, Numbers, plain
 from dpviz.accounting._random import generator, lengths
-from dpviz.accounting.gaussian import composed_mu
+from dpviz.accounting.gaussian_mu import composed_mu
 
 
 class Noise(StrEnum):

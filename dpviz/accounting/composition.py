@@ -13,32 +13,13 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
-from dpviz.accounting.gaussian import composed_mu, gaussian_epsilon
-from dpviz.accounting.guarantees import advanced_composition, basic_composition, kairouz_composition, times
+from dpviz.accounting.gaussian import gaussian_epsilon
+from dpviz.accounting.gaussian_mu import composed_mu
+from dpviz.accounting.guarantees import advanced_composition, kairouz_composition, times
 from dpviz.accounting.optimal import LARGEST_ROOT, optimal_composition_epsilon
 from dpviz.accounting.renyi_bounds import (
-    improved_best_order,
-    improved_bound,
-    rdp_best_order,
     rdp_bound,
-    rdp_bound_search,
 )
-
-__all__ = [
-    "advanced_bound",
-    "advanced_composition",
-    "basic_bound",
-    "basic_composition",
-    "exact_epsilon",
-    "improved_best_order",
-    "improved_bound",
-    "kairouz_bound",
-    "optimal_bound",
-    "rdp_best_order",
-    "rdp_bound",
-    "rdp_bound_search",
-    "zcdp_bound",
-]
 
 
 def exact_epsilon(

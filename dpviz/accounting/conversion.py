@@ -12,26 +12,7 @@ from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting.zcdp import (
     gain,
-    pure_to_zcdp,
-    pure_to_zcdp_exact,
-    zcdp_to_delta,
-    zcdp_to_delta_improved,
-    zcdp_to_epsilon,
-    zcdp_to_epsilon_improved,
 )
-
-__all__ = [
-    "pure_to_zcdp",
-    "pure_to_zcdp_exact",
-    "rdp_to_delta",
-    "rdp_to_delta_improved",
-    "rdp_to_epsilon",
-    "rdp_to_epsilon_improved",
-    "zcdp_to_delta",
-    "zcdp_to_delta_improved",
-    "zcdp_to_epsilon",
-    "zcdp_to_epsilon_improved",
-]
 
 
 def rdp_to_epsilon(rdp: npt.ArrayLike, *, order: npt.ArrayLike, delta: npt.ArrayLike) -> Numbers:

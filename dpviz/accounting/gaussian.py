@@ -20,9 +20,7 @@ from dpviz.accounting._gaussian_profile import profile_at
 from dpviz.accounting._inverse import solve_epsilon
 from dpviz.accounting.gaussian_law import GaussianLaw
 from dpviz.accounting.gaussian_mu import (
-    compose_mu as compose_mu,
-    composed_mu as composed_mu,
-    gaussian_group_mu as gaussian_group_mu,
+    composed_mu,
 )
 from dpviz.accounting.relation import Direction
 

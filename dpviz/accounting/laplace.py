@@ -15,12 +15,6 @@ from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import DomainError, Numbers, plain
 from dpviz.accounting._exp_rest import exp_rest
 from dpviz.accounting.laplace_law import LaplaceLaw
-from dpviz.accounting.laplace_noise import (
-    laplace_density as laplace_density,
-    laplace_log_density as laplace_log_density,
-    laplace_log_ratio as laplace_log_ratio,
-    laplace_variance as laplace_variance,
-)
 from dpviz.accounting.relation import Direction
 
 _FAR = 600.0  # beyond e^600 the first term of the moment is all of it

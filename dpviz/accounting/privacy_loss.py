@@ -25,8 +25,8 @@ from dpviz.accounting._closed_form import Profile, closed_form
 from dpviz.accounting._engines import Account, Engine, Ledger, Question, answer
 from dpviz.accounting._law import LossLaw
 from dpviz.accounting._numeric import Laws, OneWay
-from dpviz.accounting.gaussian import compose_mu
 from dpviz.accounting.gaussian_law import GaussianLaw
+from dpviz.accounting.gaussian_mu import compose_mu
 from dpviz.accounting.relation import Direction
 
 __all__ = ["Account", "Composition", "Engine", "Releasable"]

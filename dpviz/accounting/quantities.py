@@ -51,12 +51,8 @@ from dpviz.accounting.exponential import (
 from dpviz.accounting.floating_point import (
     float16_laplace_distinguishing_mass,
 )
-from dpviz.accounting.gaussian import (
-    Gaussian,
-    compose_mu,
-    gaussian_delta,
-    gaussian_log_delta,
-)
+from dpviz.accounting.gaussian import Gaussian, gaussian_delta, gaussian_log_delta
+from dpviz.accounting.gaussian_mu import compose_mu
 from dpviz.accounting.guarantees import (
     advanced_composition,
     kairouz_composition,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
-from dpviz.accounting.randomized_response_law import RandomizedResponseLaw as RandomizedResponseLaw, pure_and_others
+from dpviz.accounting.randomized_response_law import RandomizedResponseLaw, pure_and_others
 from dpviz.accounting.relation import Direction
 
 _FAR = 600.0  # of order · pure epsilon: beyond, the moment is known by its greatest term

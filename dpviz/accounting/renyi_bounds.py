@@ -16,7 +16,8 @@ import numpy.typing as npt
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
 from dpviz.accounting.conversion import rdp_to_epsilon, rdp_to_epsilon_improved
-from dpviz.accounting.gaussian import composed_mu, gaussian_rdp
+from dpviz.accounting.gaussian import gaussian_rdp
+from dpviz.accounting.gaussian_mu import composed_mu
 from dpviz.accounting.guarantees import times
 from dpviz.accounting.zcdp import best_excess
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
-from dpviz.accounting.gaussian import compose_mu, gaussian_beta
+from dpviz.accounting.gaussian import gaussian_beta
+from dpviz.accounting.gaussian_mu import compose_mu
 
 LARGEST_GROUP = 10_000
 """`group_tradeoff` walks the curve once for each person, so the group has an end."""

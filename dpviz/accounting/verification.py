@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from dpviz.accounting.averaging import mean_mu, mean_sigma
-from dpviz.accounting.composition import (
-    exact_epsilon,
+from dpviz.accounting.composition import exact_epsilon
+from dpviz.accounting.gaussian import Gaussian, gaussian_epsilon
+from dpviz.accounting.renyi_bounds import (
     improved_best_order,
     improved_bound,
     rdp_best_order,
     rdp_bound,
     rdp_bound_search,
 )
-from dpviz.accounting.gaussian import Gaussian, gaussian_epsilon
 
 EQUAL, AT_LEAST = "equal", "at least"
 _ROUNDING = Decimal("1e-15")

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dpviz.accounting.averaging import mean_mu, mean_sigma, simulate_means
-from dpviz.accounting.composition import exact_epsilon, rdp_bound
+from dpviz.accounting.composition import exact_epsilon
 from dpviz.accounting.curves.composition import release_counts
+from dpviz.accounting.renyi_bounds import rdp_bound
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,17 +8,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpviz.accounting.composition import (
-    advanced_bound,
-    basic_bound,
-    exact_epsilon,
-    improved_best_order,
-    improved_bound,
-    rdp_best_order,
-    rdp_bound,
-)
+from dpviz.accounting.composition import advanced_bound, basic_bound, exact_epsilon
 from dpviz.accounting.conversion import rdp_to_epsilon, rdp_to_epsilon_improved
-from dpviz.accounting.gaussian import composed_mu, gaussian_rdp
+from dpviz.accounting.gaussian import gaussian_rdp
+from dpviz.accounting.gaussian_mu import composed_mu
+from dpviz.accounting.renyi_bounds import improved_best_order, improved_bound, rdp_best_order, rdp_bound
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, logit
 
-from dpviz.accounting.laplace import calibrate_laplace, laplace_density, laplace_log_ratio
+from dpviz.accounting.laplace import calibrate_laplace
+from dpviz.accounting.laplace_noise import laplace_density, laplace_log_ratio
 from dpviz.accounting.scales import round_up
 
 FloatArray = npt.NDArray[np.float64]

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from dpviz.accounting.gaussian import composed_mu, gaussian_delta
+from dpviz.accounting.gaussian import gaussian_delta
+from dpviz.accounting.gaussian_mu import composed_mu
 from dpviz.accounting.tradeoff import (
     approximate_dp_tradeoff,
     gaussian_advantage,
