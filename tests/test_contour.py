@@ -187,6 +187,22 @@ def test_point_masses_are_never_passed_over(losses, count, share):
         assert found == pytest.approx(truth, rel=1e-6)
 
 
+@pytest.mark.parametrize(("count", "epsilon"), [(30, 0.0), (30, 1.0), (200, 2.6), (1000, 5.0)])
+def test_three_point_answers_whose_moments_fade_before_they_come_back(count, epsilon):
+    """Ternary randomised responses: on a line that stops where they first fade, a smooth curve is found instead."""
+    s = 0.5
+    weights = np.array([math.exp(s), 1.0, 1.0])
+    weights /= weights.sum()
+    masses, steps = np.array([1.0]), np.array([weights[0], weights[1], weights[2]])
+    for _ in range(count):
+        masses = np.convolve(masses, steps)
+    values = s * (count - np.arange(2 * count + 1))
+    truth = float(np.sum(masses * np.maximum(-np.expm1(epsilon - values), 0)))
+    law = Points((s, 0.0, -s), (weights[0], weights[1], weights[2]))
+    found, error = delta_of(Product(((law, count),)), epsilon)
+    assert error > FIT or found == pytest.approx(truth, rel=1e-6)
+
+
 def test_on_a_kink_it_is_unfit_and_between_kinks_it_is_right():
     ten = Product(((LaplaceLaw(0.1), 10),))
     assert evaluate(ten, np.array([0.2])).error[0] > FIT

@@ -265,7 +265,7 @@ class TestEngines:
         with pytest.raises(DomainError, match="one of best"):
             MIXED.account(epsilon=1.0, engine="magic")
         with pytest.raises(DomainError, match="tolerance"):
-            MIXED.account(epsilon=1.0, tolerance=1e-15)
+            Composition(((Gaussian(1.0), 1), (Laplace(1.0), 1))).account(epsilon=1.0, tolerance=1e-15)
         for tolerance in (0.0, 1.0, -1.0, math.nan):
             with pytest.raises(DomainError, match="tolerance"):
                 DP_SGD.account(epsilon=1.0, tolerance=tolerance)

@@ -13,7 +13,7 @@ from dpviz.accounting._checks import DomainError, FloatArray
 from dpviz.accounting._closed_form import ComposedLaplace, Profile
 from dpviz.accounting._curve import curve
 from dpviz.accounting._lattice import lattice_delta, lattice_epsilon
-from dpviz.accounting._numeric import OneWay
+from dpviz.accounting._numeric import Answer, OneWay
 from dpviz.accounting.profile import tradeoff_from_profile
 from dpviz.accounting.relation import Direction
 
@@ -21,11 +21,12 @@ CLOSED_ERROR = 1e-12
 """What a closed form's rounding is stated to stay within, relative."""
 
 _DEEPEST = -760.0  # the log of what is 0 in float64
-_TOLERANCES = (1e-6, 1e-3)  # of the bracket whose upper end stands in for the contour
+_COARSE, _FINE = 1e-3, 1e-6  # tolerances of the bracket whose upper end stands in for the contour
+_ROUGH = 0.01  # the estimated relative error up to which a contour is better than Chernoff's bound
 _DETOUR = -0.8  # saddle widths to the line that checks another; towards the poles, away from where moments explode
 _UNFIT = "too much of the loss sits on points, or nearly so, for a contour"
 _SAFE = "the certified bracket answers, and its upper end is given"
-_BOUND = "Chernoff's bound on the loss is given"
+_ROUGHLY = "a rough contour's upper end is given, or Chernoff's bound"
 
 
 T = TypeVar("T")
@@ -152,9 +153,9 @@ def answer(ledger: Ledger, question: Question, engine: Engine, tolerance: float 
     if engine is Engine.CONTOUR:
         raise DomainError("engine", f"another one: {_UNFIT}", engine.value)
     try:
-        return _loosened(lambda width: _by_lattice(ledger, question, width, f"{_UNFIT}: {_SAFE}"), _TOLERANCES)
+        return _tightened(lambda width: _by_lattice(ledger, question, width, f"{_UNFIT}: {_SAFE}"))
     except DomainError as refusal:
-        return _by_chernoff(ledger, question, f"{_UNFIT}, and the lattice cannot tell either ({refusal}): {_BOUND}")
+        return _by_bound(ledger, question, f"{_UNFIT}, and the lattice cannot tell either ({refusal}): {_ROUGHLY}")
 
 
 def _by_closed_form(closed: Profile, question: Question) -> Account:
@@ -220,13 +221,15 @@ def _by_lattice(ledger: Ledger, question: Question, tolerance: float, note: str)
     return _account(lower, upper, upper, Engine.LATTICE, _directions(ledger)[worst], is_certified=True, note=note)
 
 
-def _by_chernoff(ledger: Ledger, question: Question, note: str) -> Account:
+def _by_bound(ledger: Ledger, question: Question, note: str) -> Account:
     at = np.array([question.at])
-    ask = OneWay.least_bound if question.is_delta_wanted else OneWay.epsilon_bound
-    bounds = [float(ask(way, at)[0]) for way in ledger.ways]
+    if question.is_delta_wanted:
+        bounds = [float(np.exp(_rough_log_delta(way, at, way.log_delta(at))[0])) for way in ledger.ways]
+    else:
+        bounds = [float(_rough_epsilon(way, at, way.epsilon(at))[0]) for way in ledger.ways]
     worst = int(np.argmax(bounds))
-    upper = float(np.exp(bounds[worst])) if question.is_delta_wanted else bounds[worst]
-    return _account(0.0, upper, upper, Engine.CONTOUR, _directions(ledger)[worst], is_certified=False, note=note)
+    upper, direction = bounds[worst], _directions(ledger)[worst]
+    return _account(0.0, upper, upper, Engine.CONTOUR, direction, is_certified=False, note=note)
 
 
 def _account(
@@ -249,37 +252,45 @@ def _directions(ledger: Ledger) -> tuple[Direction | None, ...]:
 
 def _log_delta(way: OneWay, epsilon: FloatArray) -> FloatArray:
     found = way.log_delta(epsilon)
-    if not found.is_fit.all():
-        left = ~found.is_fit
-        try:
-            bracket = _loosened(lambda width: lattice_delta(way.laws, epsilon[left], tolerance=width), _TOLERANCES)
-        except DomainError:
-            found.value[left] = way.least_bound(epsilon[left])
-            return found.value
-        with np.errstate(divide="ignore"):
-            found.value[left] = np.log(bracket.upper)
+    left = ~found.is_fit
+    if not left.any():
+        return found.value
+    try:
+        bracket = _tightened(lambda width: lattice_delta(way.laws, epsilon[left], tolerance=width))
+    except DomainError:
+        found.value[left] = _rough_log_delta(way, epsilon[left], found.of(left))
+        return found.value
+    with np.errstate(divide="ignore"):
+        found.value[left] = np.log(bracket.upper)
     return found.value
 
 
 def _epsilon(way: OneWay, delta: FloatArray) -> FloatArray:
     found = way.epsilon(delta)
-    if not found.is_fit.all():
-        left = ~found.is_fit
-        try:
-            bracket = _loosened(lambda width: lattice_epsilon(way.laws, delta[left], tolerance=width), _TOLERANCES)
-        except DomainError:
-            found.value[left] = way.epsilon_bound(delta[left])
-            return found.value
-        found.value[left] = bracket.upper
+    left = ~found.is_fit
+    if not left.any():
+        return found.value
+    try:
+        bracket = _tightened(lambda width: lattice_epsilon(way.laws, delta[left], tolerance=width))
+    except DomainError:
+        found.value[left] = _rough_epsilon(way, delta[left], found.of(left))
+        return found.value
+    found.value[left] = bracket.upper
     return found.value
 
 
-def _loosened(ask: Callable[[float], T], tolerances: tuple[float, ...]) -> T:
-    """Return the answer to the strictest tolerance that can be met."""
-    for tolerance in tolerances[:-1]:
-        try:
-            return ask(tolerance)
-        except DomainError as refusal:
-            if refusal.name != "tolerance":
-                raise
-    return ask(tolerances[-1])
+def _rough_log_delta(way: OneWay, epsilon: FloatArray, found: Answer) -> FloatArray:
+    return np.where(found.error <= _ROUGH, found.value + found.error, way.least_bound(epsilon))
+
+
+def _rough_epsilon(way: OneWay, delta: FloatArray, found: Answer) -> FloatArray:
+    return np.where(found.error <= _ROUGH * found.value, found.value + found.error, way.epsilon_bound(delta))
+
+
+def _tightened(ask: Callable[[float], T]) -> T:
+    """Return the answer to the fine tolerance, or if that cannot be met to the coarse one."""
+    found = ask(_COARSE)
+    try:
+        return ask(_FINE)
+    except DomainError:
+        return found

@@ -21,6 +21,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _FAINT = -43.0  # log of the size, beside the largest, of a node that no longer counts
 _FEWEST, _MOST = 16, 2**16
 _BEYOND = np.array([1.3, 1.9, 2.8, 4.3])  # heights, beside the last node's, that are looked at too
+_FADED = 2.0  # how far, in logs, below what can come back moments are when they have faded
+_TAPERED = 4  # a node so far from the end of the line has its full weight even in the shorter taper
 _AGREES = 2e-13  # two tapers that agree so well are trusted
 
 
@@ -40,6 +42,9 @@ class Line:
     """The same, but nowhere below what it may come back to further up."""
 
     is_tapered: bool = False
+
+    is_telling: bool = True
+    """Whether it is long enough for the agreement of two tapers to mean something."""
 
 
 @dataclass(frozen=True)
@@ -100,31 +105,39 @@ def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatA
         line = _longer(line, nodes, count)
         if line.envelope[-max(8, count // 8) :].max() < _FAINT and nodes.beyond(line).envelope.max() < _FAINT:
             return line
-        tapered = replace(line, is_tapered=True)
-        if 2 * count > _MOST or _is_settled(tapered, nodes, epsilon):
+        is_telling = _has_met_return(line) and line.size[count // 2 :].max() >= nodes.beyond(line).size.max() - 1
+        tapered = replace(line, is_tapered=True, is_telling=bool(is_telling))
+        if 2 * count > _MOST or (is_telling and _is_settled(tapered, epsilon)):
             return tapered
         count *= 2
 
 
-def _is_settled(line: Line, nodes: _Nodes, epsilon: FloatArray) -> bool:
-    """Return whether two tapers agree, on a line that has met all that can come back."""
-    half = line.size.size // 2
+def _is_settled(line: Line, epsilon: FloatArray) -> bool:
+    """Return whether two tapers agree as well as can be."""
     seen = sums(line, epsilon)
-    is_good = (seen.apart <= np.maximum(_AGREES, seen.rounding)) & np.isfinite(seen.rounding)
-    loudest = line.size[half:].max()
-    return bool(
-        is_good.all() and loudest >= line.envelope[half:].max() - 2 and loudest >= nodes.beyond(line).size.max() - 1
-    )
+    return bool(np.all((seen.apart <= np.maximum(_AGREES, seen.rounding)) & np.isfinite(seen.rounding)))
+
+
+def _has_met_return(line: Line) -> bool:
+    """Return whether moments that fade and come back have done so well within both tapers."""
+    is_faded = line.size < line.envelope - _FADED
+    if not is_faded.any():
+        return True
+    first = int(is_faded.argmax())
+    is_back = ~is_faded[first:]
+    return bool(is_back.any()) and _TAPERED * (first + int(is_back.argmax())) <= line.size.size
 
 
 def _longer(line: Line, nodes: _Nodes, count: int) -> Line:
     """Return the line with as many nodes."""
     more = nodes.at(line.step * np.arange(line.order.size, count))
-    joined = {
-        name: np.concatenate([getattr(line, name), getattr(more, name)])
-        for name in ("order", "growth", "size", "envelope")
-    }
-    return replace(line, **joined)
+    return replace(
+        line,
+        order=np.concatenate([line.order, more.order]),
+        growth=np.concatenate([line.growth, more.growth]),
+        size=np.concatenate([line.size, more.size]),
+        envelope=np.concatenate([line.envelope, more.envelope]),
+    )
 
 
 def sums(line: Line, epsilon: FloatArray) -> Sums:
@@ -144,7 +157,7 @@ def sums(line: Line, epsilon: FloatArray) -> Sums:
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = (np.linalg.norm(own[0]) + np.linalg.norm(own[1]) * np.abs(epsilon)) / integrals[0]
         apart = np.abs(integrals[-1] / integrals[0] - 1) if line.is_tapered else np.zeros(epsilon.shape)
-    is_good = integrals[0] > 0
+    is_good = (integrals[0] > 0) & line.is_telling
     rounding = np.where(is_good, _EPS * (rounding + scatter), np.inf)
     return Sums(exponent, integrals[0], integrals[1], integrals[2], rounding, np.where(is_good, apart, np.inf))
 

@@ -23,11 +23,15 @@ FIT = 1e-7
 
 @dataclass(frozen=True)
 class Answer:
-    """Numbers, their estimated absolute errors, and whether the contour was fit for them; where not, NaN and inf."""
+    """Numbers, their estimated absolute errors, and whether those are small enough to call the contour fit."""
 
     value: FloatArray
     error: FloatArray
     is_fit: BoolArray
+
+    def of(self, chosen: BoolArray) -> Answer:
+        """Return the answer to some of the questions."""
+        return Answer(self.value[chosen], self.error[chosen], self.is_fit[chosen])
 
 
 @dataclass(frozen=True)

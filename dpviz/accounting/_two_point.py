@@ -74,9 +74,10 @@ def worst_log_delta(divergence: FloatArray, s: FloatArray, epsilon: FloatArray) 
 
 def _start(epsilon: FloatArray, s: FloatArray) -> FloatArray:
     """Return the t with t − κ(t) = epsilon."""
-    low, high = epsilon, np.minimum(2 * epsilon, epsilon + np.log1p(1 / s))
+    with np.errstate(over="ignore"):
+        low, high = epsilon, np.minimum(2 * epsilon, epsilon + np.log1p(1 / s))
     for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+        middle = low / 2 + high / 2
         is_above = middle - _kappa(middle, s) >= epsilon
         low, high = np.where(is_above, low, middle), np.where(is_above, middle, high)
     return high
@@ -112,7 +113,7 @@ def _solve(
     """Return the t at which the coins' divergence is rho: halvings in log t, then the Illinois rule."""
 
     def height(log_t: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             excess_of = np.log(_divergence(*coins(np.exp(log_t)), s)) - np.log(rho)
         clipped: FloatArray = np.clip(excess_of, -1e3, 1e3)
         return clipped

@@ -23,6 +23,8 @@ from dpviz.accounting.relation import Direction
 from dpviz.accounting.subsampled_law import SubsampledGaussianLaw
 from dpviz.accounting.subsampled_tradeoff import subsampled_gaussian_tradeoff
 
+_FAINT = 1e155  # noise whose square no float64 holds
+
 
 def subsampled_gaussian_delta(
     epsilon: npt.ArrayLike,
@@ -272,7 +274,10 @@ def subsampled_gaussian_rdp(
         greatest = np.full(rate.shape, np.inf) if is_remove else -np.log1p(-rate)
         plain_gaussian = np.where(np.isinf(chosen), np.inf, chosen / noise / noise / 2)
     result = np.where(rate == 0, 0.0, np.where(rate == 1, plain_gaussian, greatest))
-    inner = (rate > 0) & (rate < 1) & np.isfinite(chosen)
+    is_faint = (noise > _FAINT) & (chosen < _FAINT)  # e^(1/σ²) − 1 is 1/σ²: D = α (q/σ)²/2
+    with np.errstate(over="ignore", under="ignore"):
+        result = np.where(is_faint, chosen * (rate / noise) * (rate / noise) / 2, result)
+    inner = (rate > 0) & (rate < 1) & np.isfinite(chosen) & ~is_faint
     if inner.any():
         pair = Pair(noise[inner], rate[inner], is_remove)
         result[inner] = log_moment_rate(pair, chosen[inner] - 1)

@@ -12,7 +12,7 @@ from dpviz.accounting.privacy_loss import Composition
 from dpviz.accounting.subsampled import SubsampledGaussian
 
 _WIDEN = 1.3
-_MOST_STEPS = 200
+_MOST_STEPS = 60
 _CLOSE = 4e-16  # of log noise: closer than a few last bits
 _MET = 4e-15  # an excess that is rounding
 _EPS = float(np.finfo(np.float64).eps)
