@@ -249,7 +249,9 @@ class TestEngines:
         assert lattice.error <= 1.1e-3 * max(lattice.upper, 0.5)
 
     def test_point_masses_are_handed_over(self):
-        ledger = Composition(((Laplace(1.0), 3), (RandomizedResponse(0.5), 4)))
+        few = Composition(((Laplace(1.0), 3), (RandomizedResponse(0.5), 4)))
+        assert few.account(epsilon=1.0).engine is Engine.QUADRATURE
+        ledger = Composition(((Laplace(1.0), 3), (Laplace(1.5), 2), (RandomizedResponse(0.5), 4)))
         found = ledger.account(epsilon=1.0)
         assert found.engine is Engine.LATTICE
         assert "points" in found.note

@@ -14,17 +14,23 @@ from dpviz.accounting._closed_form import ComposedLaplace, Profile
 from dpviz.accounting._curve import curve
 from dpviz.accounting._lattice import lattice_delta, lattice_epsilon
 from dpviz.accounting._numeric import Answer, OneWay
+from dpviz.accounting._peeling import is_peelable, is_quickest, peeled_epsilon, peeled_log_delta
 from dpviz.accounting.profile import tradeoff_from_profile
 from dpviz.accounting.relation import Direction
 
 CLOSED_ERROR = 1e-12
 """What a closed form's rounding is stated to stay within, relative."""
 
+QUADRATURE_ERROR = 1e-11
+"""What releases peeled off one by one are stated to stay within, relative."""
+
+_DOUBTFUL = 1e-10  # estimated error of a contour above which releases that can be are peeled off instead
 _DEEPEST = -760.0  # the log of what is 0 in float64
 _COARSE, _FINE = 1e-3, 1e-6  # tolerances of the bracket whose upper end stands in for the contour
 _ROUGH = 0.01  # the estimated relative error up to which a contour is better than Chernoff's bound
 _DETOUR = -0.8  # saddle widths to the line that checks another; towards the poles, away from where moments explode
 _UNFIT = "too much of the loss sits on points, or nearly so, for a contour"
+_TOO_MANY = "the releases are too many, or of too many kinds, to be peeled off one by one"
 _SAFE = "the certified bracket answers, and its upper end is given"
 _ROUGHLY = "a rough contour's upper end is given, or Chernoff's bound"
 
@@ -44,6 +50,7 @@ class Engine(StrEnum):
     BEST = "best"
     EXACT = "exact"
     CONTOUR = "contour"
+    QUADRATURE = "quadrature"
     LATTICE = "lattice"
 
 
@@ -105,6 +112,8 @@ class Ledger:
 
     def beta(self, alpha: FloatArray) -> FloatArray:
         """Return the symmetrised trade-off curve (alphas flat, in [0, 1])."""
+        if any(is_quickest(way.laws) for way in self.ways):
+            return np.asarray(tradeoff_from_profile(alpha, delta=self._delta))
         curves = [curve(way, alpha) for way in self.ways]
         lowest = np.argmin([points.beta for points in curves], axis=0)
         at = np.arange(alpha.size)
@@ -139,19 +148,30 @@ class Question:
 
 def answer(ledger: Ledger, question: Question, engine: Engine, tolerance: float | None) -> Account:
     """Return the engine's answer, or raise DomainError if it cannot give one."""
-    if tolerance is not None and engine in (Engine.EXACT, Engine.CONTOUR):
+    if tolerance is not None and engine in (Engine.EXACT, Engine.CONTOUR, Engine.QUADRATURE):
         raise DomainError("tolerance", f"None with the engine {engine.value!r}, which certifies nothing", tolerance)
     if engine is Engine.LATTICE or tolerance is not None:
         return _by_lattice(ledger, question, 1e-6 if tolerance is None else tolerance, "")
-    if ledger.closed is not None and engine is not Engine.CONTOUR:
+    if ledger.closed is not None and engine not in (Engine.CONTOUR, Engine.QUADRATURE):
         return _by_closed_form(ledger.closed, question)
     if engine is Engine.EXACT:
         raise DomainError("engine", "another one: no closed form of this ledger is known", engine.value)
-    found = _by_contour(ledger, question)
+    if engine is Engine.QUADRATURE:
+        peeled = _by_quadrature(ledger, question, "")
+        if peeled is None:
+            raise DomainError("engine", f"another one: {_TOO_MANY}", engine.value)
+        return peeled
+    if engine is Engine.BEST and all(is_quickest(way.laws) for way in ledger.ways):
+        found = _by_quadrature(ledger, question, "")
+    else:
+        found = _by_contour(ledger, question)
     if found is not None:
         return found
     if engine is Engine.CONTOUR:
         raise DomainError("engine", f"another one: {_UNFIT}", engine.value)
+    found = _by_quadrature(ledger, question, f"{_UNFIT}: its few releases are peeled off one by one")
+    if found is not None:
+        return found
     try:
         return _tightened(lambda width: _by_lattice(ledger, question, width, f"{_UNFIT}: {_SAFE}"))
     except DomainError as refusal:
@@ -213,6 +233,20 @@ def _epsilon_point(way: OneWay, delta: float) -> tuple[float, float] | None:
     return (value, max(float(first.error[0]), apart)) if second.is_fit[0] else None
 
 
+def _by_quadrature(ledger: Ledger, question: Question, note: str) -> Account | None:
+    """Return the answer of releases peeled off one by one, or None if they are not few enough."""
+    if not all(is_peelable(way.laws) for way in ledger.ways):
+        return None
+    at = np.array([question.at])
+    ask = peeled_log_delta if question.is_delta_wanted else peeled_epsilon
+    values = [float(ask(way.laws, at)[0]) for way in ledger.ways]
+    worst = int(np.argmax(values))
+    value = float(np.exp(values[worst])) if question.is_delta_wanted else values[worst]
+    error = QUADRATURE_ERROR * value if np.isfinite(value) else 0.0
+    direction = _directions(ledger)[worst]
+    return _account(value - error, value, value + error, Engine.QUADRATURE, direction, is_certified=False, note=note)
+
+
 def _by_lattice(ledger: Ledger, question: Question, tolerance: float, note: str) -> Account:
     ask = lattice_delta if question.is_delta_wanted else lattice_epsilon
     brackets = [ask(way.laws, question.at, tolerance=tolerance) for way in ledger.ways]
@@ -251,7 +285,13 @@ def _directions(ledger: Ledger) -> tuple[Direction | None, ...]:
 
 
 def _log_delta(way: OneWay, epsilon: FloatArray) -> FloatArray:
+    if is_quickest(way.laws):
+        return peeled_log_delta(way.laws, epsilon)
     found = way.log_delta(epsilon)
+    if is_peelable(way.laws):
+        left = ~found.is_fit | (found.error > _DOUBTFUL)
+        found.value[left] = peeled_log_delta(way.laws, epsilon[left])
+        return found.value
     left = ~found.is_fit
     if not left.any():
         return found.value
@@ -266,7 +306,13 @@ def _log_delta(way: OneWay, epsilon: FloatArray) -> FloatArray:
 
 
 def _epsilon(way: OneWay, delta: FloatArray) -> FloatArray:
+    if is_quickest(way.laws):
+        return peeled_epsilon(way.laws, delta)
     found = way.epsilon(delta)
+    if is_peelable(way.laws):
+        left = ~found.is_fit | (found.error > _DOUBTFUL * found.value)
+        found.value[left] = peeled_epsilon(way.laws, delta[left])
+        return found.value
     left = ~found.is_fit
     if not left.any():
         return found.value

@@ -20,10 +20,12 @@ from dpviz.accounting._saddle import Axis, Product, period
 _EPS = float(np.finfo(np.float64).eps)
 _FAINT = -43.0  # log of the size, beside the largest, of a node that no longer counts
 _FEWEST, _MOST = 16, 2**16
+_MOST_WORK = 3e8  # nodes times height: a law's own nodes grow with the height
 _BEYOND = np.array([1.3, 1.9, 2.8, 4.3])  # heights, beside the last node's, that are looked at too
 _FADED = 2.0  # how far, in logs, below what can come back moments are when they have faded
 _TAPERED = 4  # a node so far from the end of the line has its full weight even in the shorter taper
-_AGREES = 2e-13  # two tapers that agree so well are trusted
+_CAUTION = 3.0  # an error that falls as 1/height, as beside a kink, is 2.4 times what the two tapers differ by
+_AGREES = 5e-13  # two tapers that agree so well are trusted
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Sums:
     """Estimate of the relative rounding error of value."""
 
     apart: FloatArray
-    """How much a shorter taper changes it, relative; 0 on a line that needs none."""
+    """What a shorter taper tells of its relative error; 0 on a line that needs no taper."""
 
     @property
     def error(self) -> FloatArray:
@@ -99,7 +101,7 @@ def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatA
     few = np.argsort(epsilon)[[0, epsilon.size // 2, -1]]
     step = 2 * np.pi / period(axis, c, epsilon[few], log_value[few])
     nodes = _Nodes(axis.product, c, axis.product.levels(c))
-    line = Line(c, level, step, *(np.empty(0, dtype=kind) for kind in (complex, complex, float, float)))
+    line = Line(c, level, step, np.empty(0, complex), np.empty(0, complex), np.empty(0), np.empty(0))
     count = int(np.clip(np.sqrt(-2 * _FAINT / axis.bend(column)) * 1.1 / step, _FEWEST, _MOST))
     while True:
         line = _longer(line, nodes, count)
@@ -107,7 +109,7 @@ def line_through(axis: Axis, column: int, epsilon: FloatArray, log_value: FloatA
             return line
         is_telling = _has_met_return(line) and line.size[count // 2 :].max() >= nodes.beyond(line).size.max() - 1
         tapered = replace(line, is_tapered=True, is_telling=bool(is_telling))
-        if 2 * count > _MOST or (is_telling and _is_settled(tapered, epsilon)):
+        if 2 * count > _MOST or (2 * count) ** 2 * step > _MOST_WORK or (is_telling and _is_settled(tapered, epsilon)):
             return tapered
         count *= 2
 
@@ -130,7 +132,7 @@ def _has_met_return(line: Line) -> bool:
 
 def _longer(line: Line, nodes: _Nodes, count: int) -> Line:
     """Return the line with as many nodes."""
-    more = nodes.at(line.step * np.arange(line.order.size, count))
+    more = nodes.at(line.step * np.arange(line.order.size, count, dtype=np.float64))
     return replace(
         line,
         order=np.concatenate([line.order, more.order]),
@@ -156,7 +158,7 @@ def sums(line: Line, epsilon: FloatArray) -> Sums:
     own = np.abs(weights[0]) * (2 + np.abs(line.growth)), np.abs(weights[0]) * z.imag
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = (np.linalg.norm(own[0]) + np.linalg.norm(own[1]) * np.abs(epsilon)) / integrals[0]
-        apart = np.abs(integrals[-1] / integrals[0] - 1) if line.is_tapered else np.zeros(epsilon.shape)
+        apart = _CAUTION * np.abs(integrals[-1] / integrals[0] - 1) if line.is_tapered else np.zeros(epsilon.shape)
     is_good = (integrals[0] > 0) & line.is_telling
     rounding = np.where(is_good, _EPS * (rounding + scatter), np.inf)
     return Sums(exponent, integrals[0], integrals[1], integrals[2], rounding, np.where(is_good, apart, np.inf))

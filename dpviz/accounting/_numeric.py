@@ -106,7 +106,8 @@ class OneWay:
         mass = self.infinite_mass
         log_delta = np.log((delta - mass) / (1 - mass)) if mass else np.log(delta)
         axis = nearby(axis_of(self.product, is_upper=True), log_delta)[0]
-        return np.maximum(axis.cost(log_delta).min(axis=1), 0.0)
+        bound: FloatArray = np.maximum(axis.cost(log_delta).min(axis=1), 0.0)
+        return bound
 
     def fall(self, epsilon: float) -> float:
         """Return −d log delta/d epsilon, as the contour says."""

@@ -7,8 +7,9 @@ What a ledger leaves once one release is peeled off is a profile at a shifted lo
 and D_0, of the Gaussians or of the Laplace releases together, or of nothing, is a closed form. For nothing at all so is
 D_1. The mean over a subsampled Gaussian release is taken by Gauss-Legendre panels in its output x, that over releases
 whose losses are atoms alone by one sum. All terms are positive and in logarithms, so that a delta of any size keeps its
-digits: the relative error is about 1e-13, or 1e-15 of log delta where that is more, for noise multipliers from 0.1 to
-20. In between the D_j are piecewise polynomials.
+digits: the relative error of delta is about 1e-14, or 2e-15 of |log delta| where that is more, for noise multipliers
+from 0.1 on; that is measured against finer panels, the contour and nested quadrature, not proved. In between the D_j
+are piecewise polynomials.
 
 A profile changes its nature at the least loss (in REMOVE) of the steps, log(1 − q) each, and there on the scale of
 q, far below that of epsilon. Hence the variable d >= 0: the loss beyond that edge, counted upward in REMOVE, downward
@@ -42,6 +43,7 @@ from dpviz.accounting.subsampled_law import SubsampledGaussianLaw
 
 MOST = 16
 """Subsampled steps at most."""
+_RARE, _FEW = 5e-3, 8  # sampling probability and steps up to which peeling comes first
 _MOST_OUTCOMES = 4096  # of all releases that have atoms alone
 _MOST_LAPLACES = 32  # where a step is peeled from them
 _LEAST_NOISE, _MOST_SPREAD = 0.1, 16.0  # σ, and σ times the root of the number of steps
@@ -59,7 +61,7 @@ _ROWS = 64
 _TABULATED = 1024  # arguments from which the last profile is read off a table too
 _MOST_ROUNDS = 200
 
-Window = tuple[float, float]  # the least d above 0 and the greatest that are asked for, rounded to powers of 2
+Window = tuple[float, float]  # the least d above 0 and the greatest that are asked for, rounded to powers
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ class Peeled:
     @property
     def scale(self) -> float:
         """Return the least d at which the loss of a step is usual."""
-        return float(np.exp(min(step.logit for step in self.steps)))
+        return min(step.edge for step in self.steps)
 
     @property
     def span(self) -> float:
@@ -189,6 +191,18 @@ class Table:
             later, last = 2 * t * later - last + row[panel], later
         result: FloatArray = t * later - last + rows[0][panel]
         return result
+
+
+def is_quickest(laws: Laws) -> bool:
+    """Return whether peeling comes before a contour.
+
+    It does for two steps at most, and for a few that sample so rarely that one jump makes up delta: a contour sees
+    that late or never.
+    """
+    steps = [(law, count) for law, count in laws if isinstance(law, SubsampledGaussianLaw)]
+    total = sum(count for _, count in steps)
+    is_rare = all(law.sampling_probability <= _RARE for law, _ in steps)
+    return is_peelable(laws) and (total <= 2 or (total <= _FEW and is_rare))
 
 
 def is_peelable(laws: Laws) -> bool:
@@ -310,8 +324,12 @@ def _profile(peeled: Peeled, d: FloatArray) -> FloatArray:
         return peeled.closed_log_delta(d)
     if not peeled.is_bare or farthest <= 0:
         return _step(peeled, level, d, (1.0, 1.0))
-    nearest = max(float(np.min(d[d > 0])), peeled.scale * np.exp(-_FARTHEST))
-    window = float(np.exp2(np.floor(np.log2(nearest)))), float(np.exp2(np.ceil(np.log2(farthest))))
+    nearest = peeled.scale
+    if not peeled.is_remove:
+        nearest = min(max(float(np.min(d[d > 0])), peeled.scale * np.exp(-_FARTHEST)), peeled.scale)
+    base = 16.0 if farthest < 1 else 2.0
+    farthest = float(base ** np.ceil(np.log2(farthest) / np.log2(base)))
+    window = float(16.0 ** np.floor(np.log2(nearest) / 4)), farthest
     return _read(peeled, level, d, window) if d.size > _TABULATED else _step(peeled, level, d, window)
 
 
@@ -342,8 +360,7 @@ def _edges(peeled: Peeled, level: int, window: Window) -> FloatArray:
     """Return where the pieces of a table meet: at equal ratios of e^d − 1."""
     nearest, farthest = window
     steps = len(peeled.steps)
-    least = peeled.scale if peeled.is_remove else min(peeled.scale, nearest)
-    least *= np.exp(-peeled.span - 2 * (steps - level))
+    least = nearest * np.exp(-peeled.span - 2 * (steps - level))
     spread = max(step.noise for step in peeled.steps) * np.sqrt(level)
     low, high = _log_expm1(np.array([least, max(farthest, 2 * least)]))
     pieces = int(np.ceil((high - low) / min(_RATIO, _TABLE_RATIO / spread)))
@@ -413,7 +430,8 @@ def _changes(peeled: Peeled, level: int, d: FloatArray) -> FloatArray:
         return np.broadcast_to(peeled.kinks, (d.size, peeled.kinks.size))
     start = np.minimum(d, peeled.scale) * np.exp(-peeled.span)
     longest = float(np.log(np.max(d / start)))
-    return start[:, None] * np.append(0.0, np.exp(_RATIO * np.arange(1 + np.ceil(longest / _RATIO))))
+    offsets: FloatArray = np.append(0.0, np.exp(_RATIO * np.arange(1 + np.ceil(longest / _RATIO))))
+    return np.asarray(start[:, None] * offsets, dtype=np.float64)
 
 
 def _log_expm1(d: FloatArray) -> FloatArray:
@@ -461,7 +479,7 @@ def _damped(kept: FloatArray, now: FloatArray, replaced: FloatArray) -> FloatArr
 def _beyond(laws: Laws, target: FloatArray) -> FloatArray:
     """Return an epsilon for each target at which log delta is below it."""
     greatest = sum(count * law.support[1] for law, count in laws)
-    probe = np.minimum(np.full(target.shape, 1e-3), greatest)
+    probe: FloatArray = np.full(target.shape, min(1e-3, greatest))
     for _ in range(_MOST_ROUNDS):
         is_short: BoolArray = (peeled_log_delta(laws, probe) > target) & (probe < greatest)
         if not is_short.any():

@@ -25,6 +25,7 @@ _LIMIT_BETWEEN = 34.0  # the same between the poles, where 1 + c keeps few digit
 _NEAR = 0.1  # a point of the axis this close to its least exponent is good enough
 _STEEP = 5.0  # a rise of the exponent to the next point which a parabola cannot be trusted with
 _CLOSE = 1e-9  # points of the axis this close are not parted
+_VANISHED = -1e4  # the log of a moment that is 0
 _SLACK = 0.7  # what a line may lose against each saddle it serves, in the exponent
 _MOST_NEW = 48
 _OUTWARD = 0.7 * np.arange(1, 9)
@@ -58,6 +59,7 @@ class Product:
         total, envelope = np.zeros(order.shape, dtype=np.complex128), np.zeros(order.shape)
         for (law, count), level in zip(self.laws, levels, strict=True):
             grown = law.log_moment(order) - level
+            grown = np.where(np.isfinite(grown), grown, _VANISHED)
             points = [mass + loss * float(order[0].real) for loss, mass in law.atoms]
             share = float(np.logaddexp.reduce(points)) - level if points else -np.inf
             total += count * grown
@@ -281,4 +283,5 @@ def _some(values: FloatArray) -> FloatArray:
     distinct = np.unique(values)
     if distinct.size <= _MOST_NEW:
         return distinct
-    return distinct[np.linspace(0, distinct.size - 1, _MOST_NEW).astype(int)]
+    spread: FloatArray = distinct[np.linspace(0, distinct.size - 1, _MOST_NEW).astype(int)]
+    return spread

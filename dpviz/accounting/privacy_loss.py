@@ -4,9 +4,10 @@ A ledger is a tuple of (mechanism, count) pairs: fresh releases, which may be ch
 names the dominating pair of its neighbouring relation, and all in a ledger must hold under the same one. Both
 directions of the pairs are composed, and the greater delta counts.
 
-Three engines answer. EXACT is a closed form, where one is known. CONTOUR is numeric inversion along a line through a
-saddle: milliseconds, usually right to 1e-12, with an estimate of its error and no proof. LATTICE is a bracket that
-holds whatever the rounding.
+Four engines answer. EXACT is a closed form, where one is known. CONTOUR is numeric inversion along a line through a
+saddle: milliseconds, usually right to 1e-12, with an estimate of its error and no proof. QUADRATURE peels a few
+releases off one by one, where a contour is not fit or not quick; it is right to about 1e-12, without proof too. LATTICE
+is a bracket that holds whatever the rounding.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ class Composition:
 
     with the independent privacy losses L_i of the releases. Delta is a closed form where the ledger has one (Gaussians
     only; equal Laplace releases; randomised responses or bare (epsilon, delta) guarantees; a single release): exact.
-    Else it is an estimate by contour, usually good to 1e-12 of itself; and where the contour is
-    not fit (a loss that sits on points, or nearly so), the upper end of a certified bracket: a bound. `account` says
-    which it is.
+    Else it is an estimate by contour or by quadrature, usually good to 1e-12 of itself; and where
+    neither is fit (a loss that sits on points, or nearly so), the upper end of a certified bracket: a bound. `account`
+    says which it is.
 
     Parameters
     ----------
@@ -297,7 +298,7 @@ class Composition:
         delta : float, optional
             Additive slack in [0, 1], at which epsilon is wanted. Exactly one of the two is given.
         engine : Engine
-            BEST takes a closed form if there is one, else the contour where it is fit, else the lattice.
+            BEST takes a closed form if there is one, else the contour or the quadrature where fit, else the lattice.
         tolerance : float, optional
             In (0, 1): a certified bracket no wider than this, relative to delta; or relative to epsilon or the
             standard deviation of the loss, whichever is greater. It asks for the lattice.
@@ -305,8 +306,8 @@ class Composition:
         Returns
         -------
         Account
-            Of an EXACT or CONTOUR answer the bracket is an estimate unless `is_certified`; a contour's error is
-            what a second contour on another line, and the rounding, suggest.
+            Of an EXACT, CONTOUR or QUADRATURE answer the bracket is an estimate unless `is_certified`; a contour's error
+            is what a second contour on another line, and the rounding, suggest.
 
         Raises
         ------

@@ -275,8 +275,9 @@ def subsampled_gaussian_rdp(
         plain_gaussian = np.where(np.isinf(chosen), np.inf, chosen / noise / noise / 2)
     result = np.where(rate == 0, 0.0, np.where(rate == 1, plain_gaussian, greatest))
     is_faint = (noise > _FAINT) & (chosen < _FAINT)  # e^(1/σ²) − 1 is 1/σ²: D = α (q/σ)²/2
-    with np.errstate(over="ignore", under="ignore"):
-        result = np.where(is_faint, chosen * (rate / noise) * (rate / noise) / 2, result)
+    share = rate[is_faint] / noise[is_faint]
+    with np.errstate(under="ignore"):
+        result[is_faint] = chosen[is_faint] * share * share / 2
     inner = (rate > 0) & (rate < 1) & np.isfinite(chosen) & ~is_faint
     if inner.any():
         pair = Pair(noise[inner], rate[inner], is_remove)
