@@ -306,8 +306,8 @@ class Composition:
         Returns
         -------
         Account
-            Of an EXACT, CONTOUR or QUADRATURE answer the bracket is an estimate unless `is_certified`; a contour's error
-            is what a second contour on another line, and the rounding, suggest.
+            Of an EXACT, CONTOUR or QUADRATURE answer the bracket is an estimate unless `is_certified`; a contour's
+            error is what a second contour on another line, and the rounding, suggest.
 
         Raises
         ------
