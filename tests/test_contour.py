@@ -12,6 +12,7 @@ from dpviz.accounting._numeric import FIT
 from dpviz.accounting._saddle import Product
 from dpviz.accounting.gaussian import gaussian_epsilon, gaussian_log_delta
 from dpviz.accounting.gaussian_law import GaussianLaw
+from dpviz.accounting.laplace_composition import laplace_composed_delta
 from dpviz.accounting.laplace_law import LaplaceLaw
 from dpviz.accounting.relation import Direction
 from dpviz.accounting.subsampled_law import SubsampledGaussianLaw
@@ -205,7 +206,11 @@ def test_three_point_answers_whose_moments_fade_before_they_come_back(count, eps
 
 def test_on_a_kink_it_is_unfit_and_between_kinks_it_is_right():
     ten = Product(((LaplaceLaw(0.1), 10),))
-    assert evaluate(ten, np.array([0.2])).error[0] > FIT
+    for epsilon in (0.0, 0.2, 0.4):
+        found, error = delta_of(ten, epsilon)
+        truth = laplace_composed_delta(epsilon, pure_epsilon=0.1, count=10)
+        assert error > FIT
+        assert abs(found / truth - 1) <= error  # which it owns up to
     found, error = delta_of(ten, 0.25)
     assert error <= 1e-12
     assert found == pytest.approx(0.042251131731029665, rel=1e-12)
