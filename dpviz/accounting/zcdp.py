@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dpviz.accounting import _checks as check
 from dpviz.accounting._checks import FloatArray, Numbers, plain
+from dpviz.accounting.information import pure_dp_max_kl
 
 _MOST_STEPS = 60
 _FAR = 650.0  # when rho exceeds epsilon by so much, s is about e^−650 and delta is 1
@@ -250,9 +251,7 @@ def pure_to_zcdp_exact(epsilon: npt.ArrayLike) -> Numbers:
     >>> round(pure_to_zcdp_exact(1.0), 6)
     0.462117
     """
-    loss = check.at_least("epsilon", epsilon, 0)
-    with np.errstate(under="ignore"):
-        return plain(loss * np.tanh(loss / 2))
+    return pure_dp_max_kl(epsilon)
 
 
 def gain(excess: FloatArray) -> FloatArray:
