@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,17 @@ def test_every_public_name_has_a_source_or_is_elementary():
         thing = getattr(dpviz, name)
         if callable(thing) and not isinstance(thing, type) and "elementary" not in (thing.__doc__ or "").lower():
             assert re.search(r"\((?:19|20)\d\d\)|med in each witness", thing.__doc__ or ""), f"{name} names no source"
+
+
+NO_NUMBERS_OF_OURS = {"attainable_fraction", "compare_reference", "naive_laplace", "read_reference", "verify"}
+
+
+def test_every_public_function_says_whether_it_is_exact_or_a_bound():
+    for name in set(dpviz.__all__) - NO_NUMBERS_OF_OURS:
+        thing = getattr(dpviz, name)
+        if inspect.isfunction(thing):
+            said = thing.__doc__.split("\n\n")[0] + (sys.modules[thing.__module__].__doc__ or "")
+            assert re.search(r"exact|bound|estimate|approximation|not a guarantee", said, re.IGNORECASE), name
 
 
 def test_the_changelog_and_the_citation_know_the_version():

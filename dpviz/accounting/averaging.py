@@ -24,7 +24,7 @@ class Noise(StrEnum):
 
 
 def mean_sigma(*, sigma: npt.ArrayLike, repeats: npt.ArrayLike, noise: str = Noise.FRESH) -> Numbers:
-    r"""Return the standard deviation of the mean of `repeats` answers.
+    r"""Return the standard deviation of the mean of `repeats` answers; exact.
 
     .. math:: \sigma/\sqrt{r} \text{ (fresh)}, \qquad \sigma \text{ (cached)}
 
@@ -67,7 +67,7 @@ def mean_mu(
     repeats: npt.ArrayLike,
     noise: str = Noise.FRESH,
 ) -> Numbers:
-    r"""Return the GDP parameter of releasing `repeats` answers, or their mean: it is the same.
+    r"""Return the GDP parameter of releasing `repeats` answers, or their mean: it is the same; exact.
 
     .. math:: \sqrt{r}\,\Delta/\sigma \text{ (fresh)}, \qquad \Delta/\sigma \text{ (cached)}
 

@@ -16,7 +16,7 @@ _TINIEST = np.finfo(np.float64).smallest_subnormal
 
 
 def composed_mu(*, sigma: npt.ArrayLike, sensitivity: npt.ArrayLike = 1.0, count: npt.ArrayLike = 1) -> Numbers:
-    r"""Return the GDP parameter of `count` Gaussian releases.
+    r"""Return the GDP parameter of `count` Gaussian releases; exact.
 
     .. math:: \mu = \sqrt{k}\,\Delta/\sigma
 

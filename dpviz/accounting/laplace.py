@@ -21,7 +21,7 @@ _FAR = 600.0  # beyond e^600 the first term of the moment is all of it
 
 
 def calibrate_laplace(epsilon: npt.ArrayLike, *, sensitivity: npt.ArrayLike = 1.0) -> Numbers:
-    r"""Return the least scale that makes the Laplace mechanism epsilon-DP.
+    r"""Return the least scale that makes the Laplace mechanism epsilon-DP; exact.
 
     .. math:: b = \Delta/\varepsilon
 

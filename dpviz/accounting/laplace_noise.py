@@ -13,7 +13,7 @@ _LARGE = 1e300
 
 
 def laplace_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
-    r"""Return the density of a Laplace release.
+    r"""Return the density of a Laplace release; exact.
 
     .. math:: p(x) = e^{-|x - f|/b}/(2b)
 
@@ -51,7 +51,7 @@ def laplace_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, sca
 
 
 def laplace_log_density(output: npt.ArrayLike, *, location: npt.ArrayLike = 0.0, scale: npt.ArrayLike) -> Numbers:
-    r"""Return the natural log of the density of a Laplace release, also far out where the density underflows.
+    r"""Return the log density of a Laplace release, also far out where the density underflows; exact.
 
     .. math:: \ln p(x) = -|x - f|/b - \ln b - \ln 2
 
@@ -139,7 +139,7 @@ def laplace_log_ratio(
 
 
 def laplace_variance(scale: npt.ArrayLike) -> Numbers:
-    r"""Return the variance of Laplace noise.
+    r"""Return the variance of Laplace noise; exact.
 
     .. math:: 2b^2
 

@@ -82,7 +82,7 @@ def rdp_best_order(
 
 
 def rdp_bound_search(*, count: float, sigma: float, sensitivity: float = 1.0, delta: float) -> tuple[float, float]:
-    """Return the classic conversion minimised by a dense search over orders, and the order found.
+    """Return the classic conversion minimised by a dense search over orders, and the order found; a bound.
 
     It never uses the closed form, so that it is a check of it: at most 1e-7 (relative) above `rdp_bound`, and
     below it by no more than rounding. Takes scalars only.

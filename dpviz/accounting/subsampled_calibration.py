@@ -19,7 +19,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def calibrate_subsampled_gaussian(epsilon: float, *, delta: float, sampling_probability: float, count: int) -> float:
-    r"""Return the least noise multiplier with which `count` subsampled releases are (epsilon, delta)-DP together.
+    r"""Return the least noise multiplier for `count` subsampled releases to meet (epsilon, delta); an estimate.
 
     Each release samples every record on its own with `sampling_probability` and adds Gaussian noise to the sum, as a
     step of DP-SGD does; the neighbouring relation is to add or remove one record. Each step of the search is a

@@ -13,7 +13,7 @@ from dpviz.accounting.gaussian import gaussian_beta
 
 
 def gaussian_tradeoff(alpha: npt.ArrayLike, *, mu: npt.ArrayLike) -> Numbers:
-    r"""Return the Gaussian trade-off function G_mu; `gaussian_beta` under its name in f-DP.
+    r"""Return the Gaussian trade-off function G_mu; exact, `gaussian_beta` under its name in f-DP.
 
     .. math:: G_\mu(\alpha) = \Phi(-\Phi^{-1}(\alpha) - \mu)
 
@@ -203,7 +203,7 @@ def threshold_errors(threshold: npt.ArrayLike, *, mu: npt.ArrayLike) -> tuple[Nu
 
 
 def posterior_bound(prior: npt.ArrayLike, *, epsilon: npt.ArrayLike) -> Numbers:
-    r"""Return the largest posterior that a release under pure DP can lead to.
+    r"""Return the largest posterior that a release under pure DP can lead to; a bound.
 
     .. math:: \frac{1}{1 + e^{-\varepsilon}(1 - \pi)/\pi}
 

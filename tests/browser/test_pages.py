@@ -415,3 +415,13 @@ def test_numbers_in_the_plot_are_those_of_the_core(visit):
     drawn = page.locator(".dpviz-plot").first.evaluate("n => [...n.data.find(d => d.name === 'exact ε').y]")
     core = composition_curves(ReleaseHistory(1000, 8.0, 1.0, 1e-6)).exact
     assert np.array_equal(np.array(drawn, dtype=float), np.where(core > 0, core, np.nan), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["composition", "laplace", "averaging", "tradeoff"])
+def test_no_control_is_cut_off_on_a_phone(phone, name):
+    page = phone.open(name)
+    ends = page.evaluate(
+        "() => [...document.querySelectorAll('.dpviz-panel input, .dpviz-panel button, .dpviz-panel label')].map((part) =>"
+        " part.getBoundingClientRect().right - part.closest('.dpviz-panel').getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 0
