@@ -26,7 +26,7 @@ python3 dev.py test [options of pytest]        run the tests, all of them when n
 python3 dev.py check                           ruff, ruff format and mypy
 python3 dev.py setup                           only make .venv ready for the tests
 python3 dev.py texts                           compile the text catalogues
-python3 dev.py notebooks                       run all notebooks and store their outputs
+python3 dev.py notebooks [page ...]            run the notebooks, all of them when no page is named, store outputs
 python3 dev.py lock                            renew constraints.txt and binder/requirements.txt
 """
 ROOT = Path(__file__).resolve().parent
@@ -242,7 +242,7 @@ def main(arguments: "Sequence[str]") -> int:
     if name == "test":
         return run_all([[python, "-m", "pytest", *part] for part in WHOLE_SUITE])
     if name in TASKS:
-        return become([python, *TASKS[name]])
+        return become([python, *TASKS[name], *rest])
     return check(python) if name == "check" else 0
 
 

@@ -1,5 +1,9 @@
-"""Run every notebook and store its outputs: ``python3 dev.py notebooks``, after words or numbers of a page changed."""
+"""Run notebooks and store their outputs: ``python3 dev.py notebooks [page …]``, after a page has changed.
 
+A page is run in all its languages; without a name all are.
+"""
+
+import sys
 from pathlib import Path
 
 import nbformat
@@ -19,6 +23,8 @@ def renew(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    for path in sorted(FOLDER.glob("*.ipynb")):
+    for path in sorted(FOLDER.rglob("[!.]*.ipynb")):
+        if sys.argv[1:] and path.stem not in sys.argv[1:]:
+            continue
         renew(path)
-        print(path.name)
+        print(path.relative_to(FOLDER))

@@ -64,7 +64,9 @@ def _parser() -> argparse.ArgumentParser:
         "(default: what fills half of the available memory at 80 MB a page, at least 4)",
     )
     parser.add_argument(
-        "--warm", type=int, help="pages of each notebook kept ready for the next reader (default: 1; 0: none)"
+        "--warm",
+        type=int,
+        help="pages kept ready of a notebook, for as many notebooks as lie in the top folder (default: 1; 0: none)",
     )
     commands = parser.add_subparsers(dest="command", metavar="")
     checking = commands.add_parser(

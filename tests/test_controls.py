@@ -15,7 +15,7 @@ from dpviz.explainers._controls import (
     log_slider,
     shortened,
 )
-from dpviz.explainers._settings import first_settings, from_query, from_texts, to_query, to_texts
+from dpviz.explainers._settings import State, first_settings, from_query, from_texts, to_query, to_texts
 from dpviz.locale import catalogue
 
 TEXT = catalogue("en")
@@ -103,13 +103,14 @@ def test_every_value_survives_its_address(name, share):
     slider = SLIDERS[name]
     value = slider.low + share * (slider.high - slider.low)
     settings = {**FRESH, name: round(value) if slider.is_whole else value}
-    assert from_query(CONTROLS, "?" + to_query(CONTROLS, settings), TEXT) == (settings, ())
+    state = State(settings, FRESH)
+    assert from_query(CONTROLS, (), "?" + to_query(CONTROLS, state), TEXT) == (state, ())
 
 
 def test_the_address_uses_the_symbols_and_takes_the_names_too():
-    assert to_query(CONTROLS, FRESH).startswith("k=100&sigma=16&delta=1e-6")
-    settings, notes = from_query(CONTROLS, "?count=7&sigma=8", TEXT)
-    assert (settings["count"], settings["sigma"], notes) == (7, 8.0, ())
+    assert to_query(CONTROLS, State(FRESH)).startswith("k=100&sigma=16&delta=1e-6")
+    state, notes = from_query(CONTROLS, (), "?count=7&sigma=8", TEXT)
+    assert (state.settings["count"], state.settings["sigma"], notes) == (7, 8.0, ())
 
 
 @pytest.mark.parametrize(
@@ -125,20 +126,32 @@ def test_the_address_uses_the_symbols_and_takes_the_names_too():
         ("?sigma=", "“” is not a number"),
         ("?" + "a" * 10_000, "longer than 2000 characters"),
         ("?noise=cold", "no choice for"),
+        ("?breach=nonsense", "asks to break “nonsense”"),
     ],
 )
 def test_what_an_address_asks_wrongly_is_named_and_replaced(search, said):
-    settings, notes = from_query(CONTROLS, search, TEXT)
-    assert settings == FRESH
+    state, notes = from_query(CONTROLS, ("omit",), search, TEXT)
+    assert state == State(FRESH)
     assert len(notes) == 1
     assert said in notes[0]
 
 
 @given(st.text(max_size=300))
 def test_no_address_breaks_a_page(search):
-    settings, _ = from_query(CONTROLS, search, TEXT)
-    assert set(settings) == set(FRESH)
-    assert to_texts(CONTROLS, settings)
+    state, _ = from_query(CONTROLS, (), search, TEXT)
+    assert set(state.settings) == set(FRESH)
+    assert to_texts(CONTROLS, state.settings)
+
+
+def test_words_about_the_page_around_are_nobodys_fault():
+    assert from_query(CONTROLS, (), "?teach=1&embed=1&theme=dark&lock=1", TEXT) == (State(FRESH), ())
+
+
+def test_a_pin_in_the_address_is_read_as_strictly():
+    state, notes = from_query(CONTROLS, (), "?k=7&pin=k:10,sigma:nan,mystery:1", TEXT)
+    assert state.settings == {**FRESH, "count": 7}
+    assert state.pin == {**FRESH, "count": 10}
+    assert len(notes) == 2
 
 
 @given(st.text(max_size=200))

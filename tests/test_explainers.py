@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-import string
 from pathlib import Path
 
 import nbformat
@@ -22,6 +21,7 @@ from dpviz.explainers._settings import first_settings
 from dpviz.locale.numbers import rounded, rounded_up
 
 NOTEBOOKS = Path(__file__).parent.parent / "notebooks"
+TRANSLATED = {"zh-Hans": "zh", "ja": "ja"}
 PAGES = find_explainers()
 MOST_BYTES = 10_000
 
@@ -52,9 +52,9 @@ class Reader:
         self.explainer.show()
         self.count = 0
 
-    def ask(self, kind="move", gesture=1, search="", **texts):
+    def ask(self, kind="move", gesture=1, search="", value="", **texts):
         self.count += 1
-        self.explainer._answer(Request(kind, self.count, gesture, texts, search))
+        self.explainer._follow(Request(kind, self.count, gesture, texts, search, value))
         return self.explainer._panel._reply
 
 
@@ -65,7 +65,8 @@ def reader(request, monkeypatch):
 
 def test_all_pages_of_the_first_floor_are_found():
     assert set(PAGES) >= {"composition", "laplace", "averaging", "tradeoff"}
-    assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == {*PAGES, "index"}
+    for folder in (NOTEBOOKS, *(NOTEBOOKS / name for name in TRANSLATED.values())):
+        assert {path.stem for path in folder.glob("*.ipynb")} == {*PAGES, "index"}
 
 
 @pytest.mark.parametrize(("name", "control"), each_control())
@@ -230,8 +231,8 @@ def test_a_move_held_back_does_not_overtake_a_button(reader):
     name = next(iter(page.controls()))
     reader.ask(**{name: ends(page.controls()[name])[1]})
     reader.count += 2
-    page._answer(Request("reset", reader.count, 2, {}))
-    page._answer(Request("move", reader.count - 1, 1, {name: ends(page.controls()[name])[2]}))
+    page._follow(Request("reset", reader.count, 2, {}))
+    page._follow(Request("move", reader.count - 1, 1, {name: ends(page.controls()[name])[2]}))
     assert page.current.settings == first_settings(page.controls())
 
 
@@ -293,13 +294,13 @@ def test_what_a_reader_sees_has_no_open_placeholder_and_no_tex(name):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_drawn_curve_says_bound_or_exact(name):
-    """Dashed lines are bounds and are named so; no other line is dashed."""
+    """Broken lines, dashed or dotted, are bounds and are named so; no other line is broken."""
     page = PAGES[name]()
     for spec in page.current.specs.values():
         for trace in spec["data"]:
             if trace["type"] == "scatter" and "lines" in trace["mode"] and trace["name"]:
                 is_bound = bool(re.search(r"bound|limit|belief after$|claimed", trace["name"]))
-                is_dashed = trace["line"]["dash"] == "dash"
+                is_dashed = trace["line"]["dash"] != "solid"
                 assert is_dashed == (is_bound and "exact" not in trace["name"]), trace["name"]
 
 
@@ -384,16 +385,46 @@ def test_every_page_says_what_it_assumes(name):
         assert word in assumes
 
 
-def test_notebooks_are_front_doors():
+def every_notebook():
+    return sorted(NOTEBOOKS.rglob("[!.]*.ipynb"))
+
+
+@pytest.mark.parametrize("path", every_notebook(), ids=lambda path: str(path.relative_to(NOTEBOOKS)))
+def test_notebooks_are_front_doors(path):
     """At most six cells and six lines of code; one import, and a last cell that checks the page's numbers."""
-    for path in NOTEBOOKS.glob("*.ipynb"):
-        notebook = nbformat.read(path, as_version=4)
-        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        assert len(notebook.cells) <= 6, path
-        lines = [line for cell in code for line in cell.source.splitlines() if line]
-        assert len(lines) <= 6, path
-        assert sum(line.startswith(("import", "from")) for line in lines) == 1
-        assert code[-1].source.endswith(".check()")
-        assert code[-1].outputs, f"{path} has no stored outputs; run it and save"
-        assert notebook.metadata.title
-        assert string.capwords(path.stem)
+    notebook = nbformat.read(path, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert len(notebook.cells) <= 6
+    lines = [line for cell in code for line in cell.source.splitlines() if line]
+    assert len(lines) <= 6
+    assert sum(line.startswith(("import", "from")) for line in lines) == 1
+    assert code[-1].source.endswith(".check()")
+    assert code[-1].outputs, "no stored outputs; run it and save: python3 dev.py notebooks"
+    assert notebook.metadata.title
+    assert notebook.metadata.description
+
+
+@pytest.mark.parametrize(("language", "folder"), TRANSLATED.items())
+@pytest.mark.parametrize("name", ["index", *PAGES])
+def test_a_translated_notebook_is_the_same_page_with_the_same_numbers(name, language, folder):
+    english, other = (nbformat.read(place / f"{name}.ipynb", as_version=4) for place in (NOTEBOOKS, NOTEBOOKS / folder))
+    assert other.metadata.lang == language
+    assert [cell.cell_type for cell in other.cells] == [cell.cell_type for cell in english.cells]
+    assert any(f'("{language}")' in cell.source for cell in other.cells if cell.cell_type == "code")
+    for here, there in zip(english.cells, other.cells, strict=True):
+        if here.cell_type == "markdown":
+            assert numbers_in(there.source) == numbers_in(here.source)
+            assert there.source.count("$") == here.source.count("$")
+            assert not re.search(r"[A-Za-z]{4,} [a-z]{3,} [a-z]{3,}", without_names(there.source)), "English prose"
+        else:
+            assert there.source.replace(f'"{language}"', "") == here.source
+
+
+def numbers_in(prose):
+    """The numbers in prose, in whatever order a language puts them."""
+    return sorted(re.findall(r"\d+(?:[.,]\d+)*", prose))
+
+
+def without_names(prose):
+    """Prose without titles of papers, addresses and code."""
+    return re.sub(r"\*[^*]+\*|`[^`]+`|<[^>]+>|\([^)]*\)|https?://\S+", "", prose.replace("**", ""))

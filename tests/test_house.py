@@ -21,7 +21,7 @@ ROOMS = {
         {"ipywidgets", "anywidget", "traitlets"},
     ),
     "server": (
-        {"server"},
+        {"locale", "server"},
         {"voila", "tornado", "jupyter_client", "jupyter_server", "traitlets", "psutil", "nbformat"},
     ),
     "cli": ({"accounting", "server"}, set()),

@@ -9,13 +9,13 @@ import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from dpviz.locale import FOLDER, catalogue, languages, numbers
+from dpviz.locale import FOLDER, catalogue, folder_of, languages, numbers
 
 PACKAGE = FOLDER.parent
 
 
 def entries(language):
-    with (FOLDER / language / "LC_MESSAGES" / "dpviz.po").open("rb") as source:
+    with (folder_of(language) / "dpviz.po").open("rb") as source:
         return read_po(source)
 
 
@@ -48,15 +48,65 @@ def strings(node):
             yield from strings(child)
 
 
-def test_english_is_there():
-    assert "en" in languages()
+def test_three_languages_are_there():
+    assert languages() == ("en", "ja", "zh-Hans")
+
+
+def placeholders(text):
+    return sorted(field for _, field, _, _ in Formatter().parse(text) if field)
+
+
+OTHERS = [language for language in languages() if language != "en"]
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_has_the_same_keys(language):
+    english, other = ({entry.id for entry in entries(code) if entry.id} for code in ("en", language))
+    assert other == english
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_language_fills_the_same_placeholders(language):
+    """What plotly fills (``%{x}``) and what we fill (``{mu}``) stand in each language; each at least once."""
+    english = {entry.id: entry.string for entry in entries("en") if entry.id}
+    for entry in entries(language):
+        if entry.id:
+            kinds = re.findall(r"%\{[^}]*\}", entry.string), re.findall(r"%\{[^}]*\}", english[entry.id])
+            assert sorted(kinds[0]) == sorted(kinds[1]), entry.id
+            ours = [re.sub(r"%\{[^}]*\}", "", text) for text in (entry.string, english[entry.id])]
+            assert set(placeholders(ours[0])) == set(placeholders(ours[1])), entry.id
+
+
+# Texts that are the same in every language: symbols, formats, names.
+SHARED = re.compile(
+    r"control\.\w+\.symbol|.*\.(csv|svg|png)|gallery\.\w+\.minutes|.*\.theorem|.*\.source|figure\.made_by"
+)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_text_is_left_in_english(language):
+    """A text with an English word of some length, and none of the language's own letters, was forgotten."""
+    own = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
+    for entry in entries(language):
+        if entry.id and not SHARED.fullmatch(entry.id):
+            bare = re.sub(r"%?\{[^}]*\}", "", entry.string)
+            assert own.search(bare) or not re.search(r"[a-z]{3,}", bare), f"{entry.id}: {entry.string}"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_same_numbers_stand_in_each_language(language):
+    english = {entry.id: entry.string for entry in entries("en") if entry.id}
+    for entry in entries(language):
+        if entry.id:
+            pair = [sorted(re.findall(r"\d+(?:[.,]\d+)*", text)) for text in (entry.string, english[entry.id])]
+            assert pair[0] == pair[1], entry.id
 
 
 @pytest.mark.parametrize("language", languages())
 def test_compiled_texts_are_those_of_the_source(language):
     compiled = io.BytesIO()
     write_mo(compiled, entries(language))
-    stored = (FOLDER / language / "LC_MESSAGES" / "dpviz.mo").read_bytes()
+    stored = (folder_of(language) / "dpviz.mo").read_bytes()
     assert compiled.getvalue() == stored, "compile again: python dev.py texts"
 
 

@@ -591,7 +591,7 @@ def is_quiet(server: Server) -> bool:
 def test_the_prefix_is_kept(small: Server) -> None:
     assert small.ask("").headers["location"] == "/some/prefix/voila/render/index.ipynb"
     page, kernel_id = small.open_page("index.ipynb")
-    assert 'href="/some/prefix/"' in page
+    assert 'class="page-home" href="/some/prefix/voila/render/index.ipynb"' in page
     small.connect(kernel_id).close()
 
 

@@ -35,7 +35,11 @@ class Control(Protocol):
 
     @property
     def key(self) -> str:
-        """Name in the page's address and key of the control's texts."""
+        """Name in the page's address."""
+
+    @property
+    def texts(self) -> str:
+        """Key of the control's texts, ``control.<texts>.…``."""
 
     @property
     def default(self) -> str:
@@ -59,6 +63,13 @@ class Slider:
     default: str
     stops: tuple[str, ...]
     is_whole: bool = False
+    words: str = ""
+    """Key of its texts, where that is not `key`: the same symbol may mean another thing on another page."""
+
+    @property
+    def texts(self) -> str:
+        """Key of the control's texts."""
+        return self.words or self.key
 
     @property
     def low(self) -> float:
@@ -99,7 +110,7 @@ class Slider:
         return {
             "kind": "slider",
             "stops": list(self.stops),
-            **{part: text(f"control.{self.key}.{part}") for part in ("word", "symbol", "unit", "low", "high")},
+            **{part: text(f"control.{self.texts}.{part}") for part in ("word", "symbol", "unit", "low", "high")},
         }
 
 
@@ -110,6 +121,11 @@ class Choice:
     key: str
     default: str
     options: tuple[str, ...]
+
+    @property
+    def texts(self) -> str:
+        """Key of the control's texts."""
+        return self.key
 
     def read(self, text: str) -> str:
         """Return the option named `text`, or raise `InputError`."""
@@ -138,6 +154,11 @@ class Seed:
     default: str = "1"
     highest: int = 999_999
 
+    @property
+    def texts(self) -> str:
+        """Key of the control's texts."""
+        return self.key
+
     def read(self, text: str) -> int:
         """Return the seed that `text` writes, or raise `InputError`."""
         return int(Slider(self.key, self.default, ("0", str(self.highest)), is_whole=True).read(text))
@@ -158,20 +179,22 @@ class Seed:
         }
 
 
-def log_slider(key: str, *, value: float, low: float, high: float, coarse: bool = False) -> Slider:
+def log_slider(key: str, *, value: float, low: float, high: float, coarse: bool = False, words: str = "") -> Slider:
     """Return a slider whose stops are readable numbers, evenly spread in the logarithm from `low` to `high`.
 
     Parameters
     ----------
     key : str
-        Name in the address and of the texts.
+        Name in the address, and of the texts unless `words` names others.
     value, low, high : float
         First value and ends, in the parameter's unit; all > 0.
     coarse : bool
         Nine stops a decade (1, 2, … 9) instead of seventy-five: for a parameter that spans many decades.
+    words : str
+        Key of the texts, ``control.<words>.…``.
     """
     stops = _log_stops(low, high, _COARSE_MANTISSAS if coarse else _FINE_MANTISSAS)
-    return Slider(key, numbers.exact(value), stops)
+    return Slider(key, numbers.exact(value), stops, words=words)
 
 
 def log_integer_slider(key: str, *, value: int, low: int, high: int) -> Slider:

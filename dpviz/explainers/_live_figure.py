@@ -10,11 +10,13 @@ import anywidget
 import numpy as np
 import traitlets
 
+from dpviz.figures import DARK
+
 Spec = Mapping[str, Any]
 Step = str | int
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("live_figure.js", "figure_moves.js", "figure_files.js")
+_SCRIPTS = ("live_figure.js", "figure_look.js", "figure_moves.js", "figure_cards.js", "figure_files.js")
 _PLOTLY_JS = _HERE.parent / "assets" / "plotly-basic.min.js"
 
 
@@ -30,6 +32,8 @@ class LiveFigure(anywidget.AnyWidget):
         ``{"data": [...], "layout": {...}}`` as plotly defines them; arrays as numpy arrays.
     words : Mapping of str to str
         Labels of the buttons under the figure.
+    cards : sequence of Mapping
+        What the lines are, as `dpviz.figures.figure_cards` gives it; without any there is no button for them.
 
     Examples
     --------
@@ -42,12 +46,14 @@ class LiveFigure(anywidget.AnyWidget):
     _esm = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _SCRIPTS)
     _css = _HERE / "live_figure.css"
     _words = traitlets.Dict().tag(sync=True)
+    _cards: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    _dark = traitlets.Dict().tag(sync=True)
     _whole = traitlets.Any().tag(sync=True, to_json=lambda _value, widget: widget._encoded())
 
-    def __init__(self, spec: Spec, *, words: Mapping[str, str]) -> None:
+    def __init__(self, spec: Spec, *, words: Mapping[str, str], cards: Sequence[Mapping[str, Any]] = ()) -> None:
         self.spec = spec
         self._number = 0
-        super().__init__(_words=dict(words))
+        super().__init__(_words=dict(words), _cards=list(cards), _dark=DARK)
         self.on_msg(self._answer)
 
     @property

@@ -14,24 +14,71 @@ from dpviz.explainers._controls import Controls
 from dpviz.locale import Catalogue
 
 _HERE = Path(__file__).parent
-_WORDS = ("panel", "undo", "reset")
+_SCRIPTS = ("panel.js", "panel_controls.js", "panel_lesson.js", "panel_share.js", "panel_teach.js")
+_STYLES = ("panel.css", "panel_controls.css", "panel_lesson.css", "panel_fit.css")
+_WORDS = (
+    "panel",
+    "undo",
+    "reset",
+    "question",
+    "lock",
+    "skip",
+    "ask_again",
+    "answer_question",
+    "scenario",
+    "scenario_none",
+    "pin",
+    "unpin",
+    "strip",
+    "caveat",
+    "all_assumptions",
+    "breaches",
+    "state",
+    "share",
+    "copy_link",
+    "copied",
+    "copy_by_hand",
+    "copy_text",
+    "link",
+    "receipt",
+    "print",
+    "embed",
+    "open_full",
+    "teach",
+    "show_answers",
+    "hide_answers",
+    "lock_controls",
+    "unlock_controls",
+    "previous",
+    "next",
+    "position",
+    "worksheet",
+    "key",
+    "close",
+)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the browser asks for; `count` numbers it, `gesture` numbers the drag or keystroke run it belongs to."""
+    """What the browser asks for; `count` numbers it, `gesture` numbers the drag or keystroke run it belongs to.
+
+    `texts` are the controls' own, `search` is the page's address, `value` the name or answer that a button sends.
+    """
 
     kind: str
     count: int
     gesture: int
     texts: Mapping[str, str]
     search: str = ""
+    value: str = ""
 
 
 @dataclass(frozen=True)
 class Reply:
     """What the browser shows: the controls' texts, the sentences, what was refused, and the page's address.
 
+    `strip` holds the assumptions as (label, text, whether it is a caveat); `story`, `breach_line` and `pin` are the
+    words of what is running; `receipt` and `file` are for files; `sheet` is for printing, and empty unless asked for.
     `messages` is the number of messages that the figures have been sent; a page that has drawn as many is up to date.
     """
 
@@ -43,9 +90,19 @@ class Reply:
     query: str
     can_undo: bool
     messages: int
+    strip: tuple[tuple[str, str, bool], ...]
+    scenario: str
+    story: Mapping[str, str]
+    breach: str
+    breach_line: str
+    pin: str
+    prediction: Mapping[str, str]
+    receipt: tuple[str, ...]
+    file: str
     errors: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     fault: str = ""
+    sheet: tuple[Mapping[str, str], ...] = ()
 
 
 class Panel(anywidget.AnyWidget):
@@ -55,16 +112,24 @@ class Panel(anywidget.AnyWidget):
     the last of those it holds. What a button asks for is never held back.
     """
 
-    _esm = _HERE / "panel.js"
-    _css = _HERE / "panel.css"
+    _esm = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _SCRIPTS)
+    _css = "\n".join((_HERE / part).read_text(encoding="utf-8") for part in _STYLES)
     _look = traitlets.Dict().tag(sync=True)
     _reply = traitlets.Dict().tag(sync=True)
     _request = traitlets.Dict().tag(sync=True, echo_update=False)
 
-    def __init__(self, controls: Controls, text: Catalogue, reply: Reply, answer: Callable[[Request], None]) -> None:
+    def __init__(
+        self,
+        controls: Controls,
+        text: Catalogue,
+        reply: Reply,
+        answer: Callable[[Request], None],
+        lesson: Mapping[str, Any] | None = None,
+    ) -> None:
         looks = [{"name": name, **control.look(text)} for name, control in controls.items()]
-        words = {word: text(f"panel.{word}") for word in _WORDS}
-        super().__init__(_look={"controls": looks, "words": words}, _reply=_sent(reply))
+        words = {word: text.template(f"panel.{word}") for word in _WORDS}
+        look = {"language": text.language, "controls": looks, "words": words, **(lesson or {})}
+        super().__init__(_look=look, _reply=_sent(reply))
         self._answer = answer
         self.observe(lambda change: self._pass_on({"kind": "move", **change["new"]}), "_request")
         self.on_msg(lambda _panel, content, _buffers: self._pass_on(content))
@@ -82,9 +147,13 @@ class Panel(anywidget.AnyWidget):
                 gesture=int(content.get("gesture", 0)),
                 texts=texts,
                 search=str(content.get("search", "")),
+                value=str(content.get("value", "")),
             )
         )
 
 
 def _sent(reply: Reply) -> dict[str, Any]:
-    return {**asdict(reply), "notes": list(reply.notes)}
+    return {
+        name: [list(item) if isinstance(item, tuple) else item for item in value] if isinstance(value, tuple) else value
+        for name, value in asdict(reply).items()
+    }

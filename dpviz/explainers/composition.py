@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpviz.accounting import gaussian_delta, rdp_bound_search
+from dpviz.accounting.composition import exact_epsilon
 from dpviz.accounting.curves.composition import (
     MOST_RELEASES,
     CompositionCurves,
@@ -15,9 +17,25 @@ from dpviz.accounting.curves.composition import (
 from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, log_integer_slider, log_slider
+from dpviz.explainers._lesson import Breach, Prediction
 from dpviz.explainers._sentences import right_guesses
 from dpviz.figures import FigureFunction, history_figure, ladder_figure, order_figure
 from dpviz.locale.numbers import given, rounded, rounded_up
+
+_LESS_NOISE = 100
+"""By how much the noise is divided to show what a release costs where it shows nearly everything."""
+
+
+def _growth_words(params: ReleaseHistory, result: CompositionCurves) -> Mapping[str, str]:
+    """Return what explains by how much ε grows: here, and with less noise."""
+    less = params.sigma / _LESS_NOISE
+    ends = exact_epsilon(count=[1, params.count], sigma=less, sensitivity=params.sensitivity, delta=params.delta)
+    return {
+        "one": rounded(float(result.exact[0]), 4),
+        "root": rounded(math.sqrt(params.count)),
+        "less_sigma": given(less),
+        "less_growth": rounded(float(ends[1] / ends[0])),
+    }
 
 
 class Composition(Explainer[ReleaseHistory, CompositionCurves]):
@@ -31,6 +49,24 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
         "ladder": ladder_figure,
         "orders": order_figure,
     }
+    prediction: ClassVar[Prediction] = Prediction(
+        control=log_slider("growth", value=1.0, low=1.0, high=1000.0),
+        settings={},
+        answer=lambda curves: curves.ladder["exact"] / float(curves.exact[0]),
+        figure="history",
+        place=lambda curves, growth: (float(curves.history.count), growth * float(curves.exact[0])),
+        words=_growth_words,
+    )
+    scenarios: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "once": {"count": 1, "sigma": 4.0},
+        "yearly": {"count": 10, "sigma": 8.0},
+        "weekly": {"count": 100, "sigma": 16.0},
+        "dashboard": {"count": 1000, "sigma": 8.0},
+    }
+    breaches: ClassVar[Mapping[str, Breach]] = {
+        "omitted": Breach("noise", lambda claimed: {"count": claimed["count"] + 1}),
+        "fivefold": Breach("sensitivity", lambda claimed: {"sensitivity": 5 * claimed["sensitivity"]}),
+    }
 
     def controls(self) -> Controls:
         """Return k, σ, Δ and δ."""
@@ -43,12 +79,17 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
 
     def words(self, params: ReleaseHistory, result: CompositionCurves) -> Mapping[str, str]:
         """Return the numbers of the page's sentences."""
+        exact, bound = result.ladder["exact"], result.ladder["rdp"]
         return {
             "count": given(params.count),
             "right": right_guesses(result.mu),
             "mu": rounded(result.mu, 4),
-            "exact": rounded(result.ladder["exact"], 7),
-            "bound": rounded_up(result.ladder["rdp"], 7),
+            "exact": rounded(exact, 7),
+            "bound": rounded_up(bound, 7),
+            "exact_brief": rounded(exact, 4),
+            "bound_brief": rounded_up(bound, 4),
+            "more": rounded(100 * (bound / exact - 1)) if exact > 0 else "∞",
+            "alone": rounded(params.sensitivity / result.mu),
             "improved": rounded_up(result.ladder["improved"], 7),
             "basic": rounded_up(result.ladder["basic"]),
             "advanced": rounded_up(result.ladder["advanced"]),
@@ -59,6 +100,17 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "delta": given(params.delta),
             "sigma": given(params.sigma),
             "sensitivity": given(params.sensitivity),
+        }
+
+    def contract(self, params: ReleaseHistory, _result: CompositionCurves) -> Mapping[str, str]:
+        """Return what the numbers of the page assume."""
+        return {
+            "unit": "record",
+            "relation": "add_remove",
+            "sensitivity": "l2",
+            "sampling": "none",
+            "noise": "once" if params.count == 1 else "fresh",
+            "delta": "read",
         }
 
     def checks(self, params: ReleaseHistory, result: CompositionCurves) -> Iterable[Check]:

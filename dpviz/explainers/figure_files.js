@@ -1,9 +1,9 @@
 // What is drawn, as a table and as files; joined to live_figure.js.
 
 const TABLE_ROWS = 25;
-const SHORT_TABLE = 3; // rows
 const EXPORT_SIZE = { width: 900, height: 600 };
-const WRAP_AT = 84; // characters a line in an exported title
+const WRAP_AT = 84; // narrow characters a line in an exported title
+const PIECES = /[⺀-鿿豈-﫿＀-￯][、。，．：；！？）」』】]*|[^\s⺀-鿿豈-﫿＀-￯]+/g; // where a line may break
 
 function isEqual(left, right) {
   return left.length === right.length && left.every((value, index) => Object.is(value, right[index]));
@@ -19,13 +19,13 @@ function named(values, axis) {
   return Array.from(values, (value) => axis.ticktext[axis.tickvals.indexOf(value)] ?? value);
 }
 
-// The named traces, as {name, heads: [x, y], x, y}.
+// The named traces, as {name, trace, heads: [x, y], x, y}.
 function curves({ data, layout }) {
-  const drawn = data.filter((trace) => trace.name && trace.x && trace.visible !== false);
+  const drawn = data.filter((trace) => trace.name && trace.x && isShown(trace));
   return drawn.map((trace) => {
     const axes = ["x", "y"].map((side) => axisOf(layout, trace, side));
     const heads = axes.map((axis, at) => axis.title?.text || "xy"[at]);
-    return { name: trace.name, heads, x: named(trace.x, axes[0]), y: named(trace.y, axes[1]) };
+    return { name: trace.name, trace, heads, x: named(trace.x, axes[0]), y: named(trace.y, axes[1]) };
   });
 }
 
@@ -40,13 +40,16 @@ function tables(spec) {
   return groups;
 }
 
-// How many rows each table may show, all together at most TABLE_ROWS; the short ones are whole.
+// How many rows each table may show, all together at most TABLE_ROWS: what the short ones leave is for the long.
 function rowsOf(groups) {
-  const lengths = groups.map(({ x }) => x.length);
-  const isShort = (length) => length <= SHORT_TABLE;
-  const left = TABLE_ROWS - lengths.filter(isShort).reduce((sum, length) => sum + length, 0);
-  const long = lengths.filter((length) => !isShort(length)).length;
-  return lengths.map((length) => (isShort(length) ? length : Math.min(length, Math.max(Math.floor(left / long), 2))));
+  const rows = groups.map(() => 0);
+  let left = TABLE_ROWS;
+  const byLength = [...groups.keys()].sort((one, other) => groups[one].x.length - groups[other].x.length);
+  for (const [rank, group] of byLength.entries()) {
+    rows[group] = Math.min(groups[group].x.length, Math.ceil(left / (groups.length - rank)));
+    left -= rows[group];
+  }
+  return rows;
 }
 
 function evenly(length, rows) {
@@ -66,6 +69,7 @@ function fillTable(node, spec, words) {
   const rows = rowsOf(groups);
   const parts = groups.map(({ x, columns }, group) => {
     const table = element("table");
+    table.createCaption().textContent = columns.slice(1).map(({ name }) => name).join("; ");
     const head = element("tr");
     for (const { name } of columns) {
       const cell = element("th", "", name);
@@ -88,13 +92,14 @@ function quoted(value) {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function csv(spec) {
+function csv(spec, cards) {
   const meta = spec.layout.meta ?? {};
   const lines = [spec.layout.title?.text ?? "", ...(meta.receipt ?? [])].map((line) => `# ${line}`);
   const drawn = curves(spec);
-  lines.push(["curve", ...(drawn[0]?.heads ?? ["x", "y"])].map(quoted).join(","));
-  for (const { name, x, y } of drawn) {
-    for (let at = 0; at < x.length; at += 1) lines.push([name, x[at], y[at]].map(quoted).join(","));
+  lines.push(["curve", "status", ...(drawn[0]?.heads ?? ["x", "y"])].map(quoted).join(","));
+  for (const { name, trace, x, y } of drawn) {
+    const status = statusOf(trace, cards);
+    for (let at = 0; at < x.length; at += 1) lines.push([name, status, x[at], y[at]].map(quoted).join(","));
   }
   return `${lines.join("\n")}\n`;
 }
@@ -118,11 +123,22 @@ function saveText(text, name, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
+function isWide(character) {
+  return character >= "⺀" && character <= "￯";
+}
+
+// Lines of at most WRAP_AT narrow characters; a line may end at a space, and beside any wide character.
 function wrapped(text) {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    if (lines.at(-1).length + word.length > WRAP_AT) lines.push("");
-    lines[lines.length - 1] += `${lines.at(-1) ? " " : ""}${word}`;
+  const lines = [];
+  let room = 0;
+  let end = 0; // of the last piece
+  for (const { 0: piece, index } of text.matchAll(PIECES)) {
+    const gap = index > end ? " " : "";
+    const width = gap.length + [...piece].reduce((sum, character) => sum + (isWide(character) ? 2 : 1), 0);
+    const fits = lines.length > 0 && width <= room;
+    lines.push(fits ? `${lines.pop()}${gap}${piece}` : piece);
+    room = (fits ? room : WRAP_AT) - width;
+    end = index + piece.length;
   }
   return lines;
 }
@@ -138,7 +154,7 @@ async function saveImage(Plotly, spec, format) {
     ...EXPORT_SIZE,
     autosize: false,
     margin,
-    paper_bgcolor: "white",
+    paper_bgcolor: "white", // a saved picture stands on its own
     title: { text: above.join("<br>"), x: 0, xref: "paper", xanchor: "left", y: 1, yref: "container", yanchor: "top", pad: { t: 16 }, font: { size: 17 } },
     annotations: [
       ...(rest.annotations ?? []),

@@ -1,25 +1,35 @@
 // Moving what plotly.js has drawn, without drawing it anew; joined to live_figure.js.
 //
-// Lines, fills, dots and labels of scatter traces and horizontal bars are moved through the axes that plotly.js set up.
-// Whatever does not fit (a changed range, another number of dots) is refused, and plotly.js draws instead.
+// Lines, fills, dots and labels of scatter traces and horizontal bars are moved through the axes that plotly.js set up;
+// where the ends of an axis changed, plotly.js draws that axis alone and every trace is moved after it.
+// Whatever does not fit (another number of dots, a zoom of the reader's) is refused, and plotly.js draws all instead.
 
 const MOVABLE = new Set(["x", "y", "text", "name"]);
+const AXES = new Set(["xaxis", "yaxis"]);
 const BAR = /^M([-\d.e]+),([-\d.e]+)V([-\d.e]+)H([-\d.e]+)V[-\d.e]+Z$/;
 
 // Return whether all that `paths` name was moved.
-function moveDrawn(plot, spec, paths) {
+function moveDrawn(Plotly, plot, spec, paths) {
   const changed = new Set();
+  const ranges = {};
   for (const [part, which, key] of paths) {
     if (part === "data" && MOVABLE.has(key)) changed.add(which);
+    else if (part === "layout" && AXES.has(which) && key === "range") ranges[`${which}.range`] = spec.layout[which].range;
     else if (part !== "layout" || !["title", "meta"].includes(which)) return false;
+  }
+  if (Object.keys(ranges).length > 0) {
+    if (isZoomed(plot)) return false;
+    Plotly.relayout(plot, structuredClone(ranges));
+    for (const index of spec.data.keys()) changed.add(index);
   }
   // A fill between two lines follows either of them, and a stacked bar those before it.
   for (const [index, trace] of spec.data.entries()) {
     const leans = trace.fill === "tonexty" || (trace.type === "bar" && spec.layout.barmode === "stack");
-    if (leans && changed.has(index - 1)) changed.add(index);
+    if (leans && changed.has(neighbour(spec, index))) changed.add(index);
   }
   const moves = [];
   for (const index of changed) {
+    if (!isShown(spec.data[index])) continue;
     const found = spec.data[index].type === "bar" ? barMoves(plot, spec, index) : scatterMoves(plot, spec, index);
     if (!found) return false;
     moves.push(...found);
@@ -30,6 +40,19 @@ function moveDrawn(plot, spec, paths) {
     else node.setAttribute(name, value);
   }
   return true;
+}
+
+function isShown(trace) {
+  return trace.visible !== false;
+}
+
+// The trace that another leans on: the one of its kind before it, among those that are shown.
+function neighbour(spec, index) {
+  return spec.data.findLastIndex((trace, at) => at < index && isShown(trace) && trace.type === spec.data[index].type);
+}
+
+function isZoomed(plot) {
+  return Object.keys(plot._fullLayout._preGUI ?? {}).some((path) => path.includes("axis.range"));
 }
 
 // Points in the plot's pixels; one without a place is NaN.
@@ -78,16 +101,26 @@ function scatterMoves(plot, spec, index) {
     if (fill === null) return undefined;
     if (fill) moves.push(fill);
   }
-  for (const kind of ["point", "textpoint"]) {
-    if (!trace.mode.includes(kind === "point" ? "markers" : "text")) continue;
-    const nodes = node.querySelectorAll(`.${kind}`);
-    const seen = points.map((point, at) => [point, trace.text?.[at]]).filter(([point]) => isPlaced(point));
-    if (nodes.length !== seen.length) return undefined;
-    seen.forEach(([[x, y], text], at) => {
-      moves.push([nodes[at], "transform", `translate(${place([x, y])})`]);
-      if (trace.cliponaxis === false) moves.push([nodes[at], "display", isInside(plot, x, y) ? null : "none"]);
-      if (kind === "textpoint") moves.push([nodes[at].querySelector("text"), "text", text]);
-    });
+  const placed = points.map((point, at) => ({ point, text: trace.text?.[at] })).filter(({ point }) => isPlaced(point));
+  const isHiding = trace.cliponaxis === false;
+  const show = (dot, [x, y]) => isHiding && moves.push([dot, "display", isInside(plot, x, y) ? null : "none"]);
+  if (trace.mode.includes("markers")) {
+    const dots = node.querySelectorAll(".point");
+    if (dots.length !== placed.length) return undefined;
+    for (const [at, { point }] of placed.entries()) {
+      moves.push([dots[at], "transform", `translate(${place(point)})`]);
+      show(dots[at], point);
+    }
+  }
+  if (trace.mode.includes("text")) {
+    const words = node.querySelectorAll(".textpoint > text"); // an empty text has none
+    const said = placed.filter(({ text }) => text);
+    if (words.length !== said.length) return undefined;
+    for (const [at, { point, text }] of said.entries()) {
+      const [x, y] = point.map(short);
+      moves.push([words[at], "x", x], [words[at], "y", y], [words[at], "text", text]);
+      show(words[at].parentNode, point); // whose transform is the way from the point to the words
+    }
   }
   return moves;
 }
@@ -103,20 +136,20 @@ function fillMove(plot, spec, index, points) {
     const floor = plot._fullLayout.yaxis.d2p(0);
     return [node, "d", closedPath([[points.at(-1)[0], floor], [points[0][0], floor], ...points])];
   }
-  return [node, "d", closedPath([...points, ...places(plot, spec.data[index - 1]).reverse()])];
+  return [node, "d", closedPath([...points, ...places(plot, spec.data[neighbour(spec, index)]).reverse()])];
 }
 
 function barMoves(plot, spec, index) {
-  const bars = spec.data.map((trace, at) => (trace.type === "bar" ? at : -1)).filter((at) => at >= 0);
-  const nodes = plot.querySelectorAll(".barlayer .trace.bars")[bars.indexOf(index)]?.querySelectorAll(".point > path");
+  const nodes = plot.calcdata?.[index]?.[0]?.node3?.node().querySelectorAll(".point > path");
   if (nodes?.length !== spec.data[index].x.length) return undefined;
   const { xaxis } = plot._fullLayout;
-  const before = spec.layout.barmode === "stack" ? bars.slice(0, bars.indexOf(index)) : [];
+  const isBelow = (trace, at) => at < index && trace.type === "bar" && isShown(trace);
+  const before = spec.layout.barmode === "stack" ? spec.data.filter(isBelow) : [];
   const moves = [];
   for (const [at, node] of nodes.entries()) {
     const [, , top, bottom] = BAR.exec(node.getAttribute("d")) ?? [];
     if (top === undefined) return undefined;
-    const start = before.reduce((sum, bar) => sum + spec.data[bar].x[at], 0);
+    const start = before.reduce((sum, bar) => sum + bar.x[at], 0);
     const [from, to] = [start, start + spec.data[index].x[at]].map((value) => short(xaxis.d2p(value)));
     moves.push([node, "d", `M${from},${top}V${bottom}H${to}V${top}Z`]);
   }

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpviz.accounting import laplace_density
 from dpviz.accounting.curves.laplace import LaplaceClaim, LaplaceCurves, laplace_curves
 from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_slider
+from dpviz.explainers._lesson import Breach, Prediction
 from dpviz.figures import FigureFunction, density_figure, odds_figure, ratio_figure
 from dpviz.locale.numbers import exponential, given, percent, rounded, rounded_up
+
+
+def _really(times: float) -> Breach:
+    """Return the negative control in which one person moves the answer by `times` what is claimed, or shown."""
+    return Breach("sensitivity", lambda claimed: {"change": times * max(claimed["change"], claimed["sensitivity"])})
 
 
 class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
@@ -26,6 +32,21 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
         "ratio": ratio_figure,
         "odds": odds_figure,
     }
+    prediction: ClassVar[Prediction] = Prediction(
+        control=log_slider("factor", value=1.0, low=1.0, high=20.0),
+        settings={"change": 2.0, "output": 4.0},
+        answer=lambda curves: math.exp(curves.real_epsilon),
+        figure="ratio",
+        place=lambda curves, factor: (curves.claim.change, math.log(factor)),
+        is_on_axis=False,
+    )
+    scenarios: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "count": {"epsilon": 1.0, "sensitivity": 1.0, "change": 1.0, "output": 2.0},
+        "double": {"epsilon": 1.0, "sensitivity": 1.0, "change": 2.0, "output": 4.0},
+        "fivefold": {"epsilon": 1.0, "sensitivity": 1.0, "change": 5.0, "output": 8.0},
+        "clipped": {"epsilon": 0.5, "sensitivity": 10.0, "change": 10.0, "output": 15.0},
+    }
+    breaches: ClassVar[Mapping[str, Breach]] = {"double": _really(2.0), "fivefold": _really(5.0)}
 
     def controls(self) -> Controls:
         """Return ε, the claimed Δ, the true change and the output looked at."""
@@ -44,11 +65,11 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             "sensitivity": given(params.sensitivity),
             "change": given(params.change),
         }
-        real = {"real": rounded(result.real_epsilon, 6), "real_most": exponential(result.real_epsilon, 4)}
+        worst = {"worst": rounded(result.real_epsilon, 6), "worst_factor": exponential(result.real_epsilon, 4)}
         key = "kept" if params.is_kept else "broken"
         return {
             **claimed,
-            **real,
+            **worst,
             "odds": percent(float(result.posterior[len(result.priors) // 2]), 4),
             "sight": self._sight(result.log_ratio_here),
             "ratio": exponential(abs(result.log_ratio_here)),
@@ -56,8 +77,19 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             "output": given(params.output),
             "scale": rounded(result.scale, 4),
             "variance": rounded(2 * result.scale**2, 4),
-            "verdict": self.text(f"laplace.verdict_{key}", **claimed, **real),
+            "verdict": self.text(f"laplace.verdict_{key}", **claimed, **worst),
             "premise": self.text(f"laplace.premise_{key}", **claimed),
+        }
+
+    def contract(self, params: LaplaceClaim, _result: LaplaceCurves) -> Mapping[str, str]:
+        """Return what the numbers of the page assume; the claim breaks where one person changes more than it says."""
+        return {
+            "unit": "record",
+            "relation": "add_remove",
+            "sensitivity": "claimed" if params.is_kept else "broken_claim",
+            "sampling": "none",
+            "noise": "once",
+            "delta": "pure",
         }
 
     def checks(self, params: LaplaceClaim, result: LaplaceCurves) -> Iterable[Check]:

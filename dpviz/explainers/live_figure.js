@@ -3,6 +3,8 @@
 // plotly.js draws a figure anew for any change, which takes it longer than a step of a slider may last. So where only
 // the arrays and texts of drawn traces changed, the drawn nodes are moved instead (figure_moves.js), and plotly.js
 // draws once more when the reader points at the figure: only then does it matter what it knows.
+//
+// Its parts: figure_look.js (theme, type, print), figure_moves.js, figure_cards.js, figure_files.js (table and files).
 
 const CONFIG = { displayModeBar: false, doubleClick: "reset", responsive: false, showTips: false };
 const FRAME = 12; // ms; two draws closer than this share one animation frame
@@ -40,7 +42,8 @@ export default () => {
       model.send({ kind: "seen", number }); // what was sent before this listener stood is asked for once
     },
     render({ model, el }) {
-      const view = makeView(el, () => spec, model.get("_words"));
+      const said = { words: model.get("_words"), cards: model.get("_cards"), dark: model.get("_dark") };
+      const view = makeView(el, () => spec, said);
       views.add(view);
       Promise.all([library(model), addressIsRead(el)]).then(
         ([Plotly]) => views.has(view) && view.start(Plotly, () => number),
@@ -132,15 +135,27 @@ function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-function makeView(el, current, words) {
+// A region that a button opens; it takes the focus, since it may scroll.
+function region(className, label) {
+  const node = element("div", className);
+  node.id = `dpviz-${Math.random().toString(36).slice(2)}`;
+  node.hidden = true;
+  node.tabIndex = 0;
+  node.setAttribute("role", "region");
+  node.setAttribute("aria-label", label);
+  return node;
+}
+
+function makeView(el, current, { words, cards, dark }) {
   const root = element("figure", "dpviz-figure");
   const caption = element("figcaption", "dpviz-title");
   const plot = element("div", "dpviz-plot");
   const tools = element("div", "dpviz-tools");
-  const table = element("div", "dpviz-table");
+  const table = region("dpviz-table", words.table ?? "");
+  const explained = region("dpviz-cards", words.cards ?? "");
   plot.setAttribute("role", "img");
-  table.hidden = true;
-  root.append(caption, plot, tools, table);
+  plot.setAttribute("aria-details", table.id);
+  root.append(caption, plot, tools, explained, table);
   el.append(root);
 
   let Plotly;
@@ -148,8 +163,10 @@ function makeView(el, current, words) {
   let lastDraw = 0;
   let waiting = 0;
   let isMoved = false; // by hand, so that plotly.js does not know
+  let isPrinting = false;
+  let drawn = {}; // look and size of what stands there
   let hovered;
-  let resizer;
+  const ends = [];
 
   // What stands around the plot follows every draw, whoever moves the plot itself.
   function drawAround() {
@@ -166,9 +183,13 @@ function makeView(el, current, words) {
     waiting = 0;
     isMoved = false;
     drawAround();
-    const { data, layout } = current();
+    const own = lookOf(root);
+    const look = isPrinting ? { ...own, ...PRINTED } : own;
+    const { data, layout } = dressed(current(), look, dark);
     const { title, meta, ...rest } = layout;
-    Plotly.react(plot, data, { ...rest, ...fitted(plot, rest), uirevision: "stay" }, CONFIG);
+    const size = { width: isPrinting ? PRINT_WIDTH : plot.clientWidth, height: plot.clientHeight };
+    Plotly.react(plot, data, { ...rest, ...size, ...pointed(rest), autosize: false, uirevision: "stay" }, CONFIG);
+    drawn = { look, ...size };
     if (hovered) Plotly.Fx.hover(plot, hovered);
     plot.dataset.settled = number();
     lastDraw = performance.now();
@@ -176,7 +197,7 @@ function makeView(el, current, words) {
 
   function draw(paths) {
     if (!Plotly || waiting) return;
-    if (paths && !hovered && moveDrawn(plot, current(), paths)) {
+    if (paths && !hovered && moveDrawn(Plotly, plot, current(), paths)) {
       drawAround();
       isMoved = true;
     } else if (performance.now() - lastDraw > FRAME) {
@@ -192,13 +213,21 @@ function makeView(el, current, words) {
     drawNow();
     plot.on("plotly_hover", (event) => (hovered = event.event));
     plot.on("plotly_unhover", () => (hovered = undefined));
-    let width = plot.clientWidth;
-    resizer = new ResizeObserver(() => {
-      if (plot.clientWidth === width || plot.clientWidth === 0) return;
-      width = plot.clientWidth;
-      drawNow();
+    const resizer = new ResizeObserver(() => {
+      const { clientWidth: width, clientHeight: height } = plot;
+      const isNew = width !== drawn.width || height !== drawn.height;
+      if (isNew && width > 0 && height > 0 && !isPrinting) drawNow();
     });
     resizer.observe(plot);
+    ends.push(
+      () => resizer.disconnect(),
+      onLookChange(root, () => isPrinting || isSameLook(lookOf(root), drawn.look) || drawNow()),
+      onPrint((is) => {
+        if (is === isPrinting) return;
+        isPrinting = is;
+        drawNow();
+      }),
+    );
     if (current().layout.meta?.drag) dragControl(plot, () => current().layout.meta.drag);
     const catchUp = (event) => isMoved && !plot.hasPointerCapture(event.pointerId) && drawNow();
     for (const kind of ["pointermove", "pointerdown"]) plot.addEventListener(kind, catchUp, true);
@@ -213,33 +242,38 @@ function makeView(el, current, words) {
     tools.append(node);
     return node;
   };
-  const opener = button("table", () => {
-    table.hidden = !table.hidden;
-    opener.setAttribute("aria-expanded", String(!table.hidden));
-    if (!table.hidden) fillTable(table, current(), words);
-  });
-  opener?.setAttribute("aria-expanded", "false");
-  button("csv", () => saveText(csv(current()), fileName(current(), "csv"), "text/csv"));
-  button("svg", () => saveImage(Plotly, current(), "svg"));
-  button("png", () => saveImage(Plotly, current(), "png"));
+  const opener = (kind, node, fill) => {
+    const opens = button(kind, () => {
+      node.hidden = !node.hidden;
+      opens.setAttribute("aria-expanded", String(!node.hidden));
+      if (!node.hidden) fill();
+    });
+    opens?.setAttribute("aria-expanded", "false");
+    opens?.setAttribute("aria-controls", node.id);
+  };
+  opener("table", table, () => fillTable(table, current(), words));
+  if (cards.length) opener("cards", explained, () => fillCards(explained, cards, dark));
+  button("csv", () => saveText(csv(current(), cards), fileName(current(), "csv"), "text/csv"));
+  for (const format of ["svg", "png"]) {
+    button(format, () => saveImage(Plotly, dressed(current(), { ...lookOf(root), ...PRINTED }, dark), format));
+  }
 
   return {
     draw,
     start,
     fail: () => setText(caption, words.no_library ?? ""),
     end() {
-      resizer?.disconnect();
+      for (const stop of ends) stop();
       cancelAnimationFrame(waiting);
       if (Plotly) Plotly.purge(plot);
     },
   };
 }
 
-// Size and pointer behaviour follow the room there is: no zoom by dragging where a finger must scroll the page.
-function fitted(plot, layout) {
-  const isTouch = globalThis.matchMedia?.("(pointer: coarse)").matches;
-  const dragmode = isTouch || layout.dragmode === false ? false : "zoom";
-  return { width: plot.clientWidth, height: plot.clientHeight, dragmode, autosize: false };
+// No zoom by dragging where a finger must scroll the page.
+function pointed(layout) {
+  const isTouch = matchMedia("(pointer: coarse)").matches;
+  return { dragmode: isTouch || layout.dragmode === false ? false : "zoom" };
 }
 
 // Dragging in the plot moves a control of the page; whoever owns the control listens on an element above.

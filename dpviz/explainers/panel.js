@@ -1,8 +1,11 @@
-// The panel in the browser: controls, live sentence, messages. It speaks text and knows no formula.
+// The panel in the browser: what a page says and what a reader sets. It speaks text and knows no formula. Its other
+// parts, joined to this one: panel_controls.js, panel_lesson.js, panel_share.js, panel_teach.js.
 
-const ADDRESS_PAUSE = 300; // ms; browsers refuse an address that changes too often
 const SPOKEN_PAUSE = 600; // ms; a screen reader hears a settled sentence, not each step of a drag
 const GESTURE_PAUSE = 800; // ms; keyboard steps closer than this are undone together
+const BROAD = 820; // px, at the ordinary text size; from here on the controls stand beside the figures
+const HELD_BACK = new Set(["move", "estimate"]); // sent one at a time, the newest alone while the kernel is busy
+const LOOKS = ["data-lock", "data-theme"]; // of the whole page, and may change while it is open
 
 let panels = 0; // of this page, for unique ids
 
@@ -13,8 +16,23 @@ function element(tag, className, text) {
   return node;
 }
 
+function pushButton(word, action) {
+  const button = element("button", "", word);
+  button.type = "button";
+  button.addEventListener("click", action);
+  return button;
+}
+
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
+}
+
+// Put one node for each item into `node`; does nothing while the items stay the same.
+function setItems(node, items, make) {
+  const shown = JSON.stringify(items);
+  if (node.dataset.shown === shown) return;
+  node.dataset.shown = shown;
+  node.replaceChildren(...items.map(make));
 }
 
 function later(pause, action) {
@@ -25,54 +43,44 @@ function later(pause, action) {
   };
 }
 
+// What a lecturer can lock, and with it all that stands in it.
+function lockable(...nodes) {
+  const fields = element("fieldset", "dpviz-lockable");
+  fields.append(...nodes);
+  return fields;
+}
+
 // Where the page is served by our own template it owns the address; in a notebook editor it does not.
-const ownsAddress = () => document.documentElement.dataset.dpviz === "page";
+const looks = () => document.documentElement.dataset;
+const ownsAddress = () => looks().dpviz === "page";
 
 function render({ model, el }) {
-  const { controls, words } = model.get("_look");
+  const look = model.get("_look");
+  const { controls, words } = look;
   const prefix = `dpviz-${(panels += 1)}`;
-  let count = model.get("_reply").count; // of the requests; a reply to an older one does not touch the controls
+  const first = model.get("_reply");
+  let count = first.count; // of the requests; a reply to an older one does not touch the controls
   let gesture = 0;
   let lastMove = -Infinity;
-
-  const side = element("div", "dpviz-side");
-  const panel = element("section", "dpviz-panel");
-  panel.setAttribute("aria-label", words.panel);
-  const list = element("div", "dpviz-controls");
-  const buttons = element("div", "dpviz-buttons");
-  const fault = element("p", "dpviz-fault");
-  const notes = element("div", "dpviz-notes");
-  const plain = element("p", "dpviz-plain");
-  const technical = element("p", "dpviz-technical");
-  const spoken = element("div", "dpviz-spoken");
-  fault.setAttribute("role", "alert");
-  notes.setAttribute("role", "status");
-  spoken.setAttribute("role", "status");
-  const sentence = element("div", "dpviz-sentence");
-  sentence.append(plain, technical);
-  panel.append(sentence, list, buttons, notes, fault, spoken);
-  const assumes = element("p", "dpviz-assumes");
-  side.append(panel, assumes);
-  el.classList.add("dpviz-through");
-  el.append(side);
+  let page;
 
   const send = (kind, more) => {
     count += 1;
     const texts = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.text()]));
-    const request = { count, gesture, texts, ...more };
-    const page = el.closest(".dpviz");
+    const request = { kind, count, gesture, texts, ...more };
     if (page) page.dataset.asked = count;
-    if (kind === "move") {
+    if (HELD_BACK.has(kind)) {
       model.set("_request", request);
       model.save_changes();
     } else {
-      model.send({ kind, ...request });
+      model.send(request);
     }
+    return count;
   };
-  const press = (kind) => {
+  const press = (kind, value = "") => {
     gesture += 1;
     lastMove = -Infinity; // the next move begins a gesture of its own
-    send(kind);
+    return send(kind, { value });
   };
   const move = (isNewGesture) => {
     const now = performance.now();
@@ -80,28 +88,36 @@ function render({ model, el }) {
     lastMove = now;
     send("move");
   };
-
-  const makers = { slider: makeSlider, choice: makeChoice, seed: makeSeed };
   const parts = Object.fromEntries(
-    controls.map((look) => [look.name, makers[look.kind](look, `${prefix}-${look.name}`, move, () => press("draw"))]),
+    controls.map((control) => [control.name, makers[control.kind](control, `${prefix}-${control.name}`, move)]),
   );
-  for (const part of Object.values(parts)) list.append(part.root);
 
-  const addButton = (kind) => {
-    const button = element("button", "", words[kind]);
-    button.type = "button";
-    button.addEventListener("click", () => press(kind));
-    buttons.append(button);
-    return button;
-  };
-  const undo = addButton("undo");
-  addButton("reset");
+  // What there is, in the order read.
+  const desk = { look, words, prefix, press, send, reply: () => model.get("_reply"), page: () => page, refresh: () => show() };
+  const sentence = makeSentence(desk);
+  const buttons = makeButtons(desk);
+  const question = makeQuestion(desk);
+  const story = makeStory(desk);
+  const strip = makeStrip(desk);
+  const breaches = makeBreaches(desk);
+  const share = makeShare(desk);
+  const teach = "teach" in looks() ? makeTeach(desk) : undefined;
+  const pieces = [question, story, sentence, buttons, strip, breaches, share, teach].filter(Boolean);
 
-  const speak = later(SPOKEN_PAUSE, () => setText(spoken, `${plain.textContent} ${technical.textContent}`));
-  const follow = later(ADDRESS_PAUSE, () => {
-    const { query } = model.get("_reply");
-    history.replaceState(history.state, "", `${location.pathname}?${query}${location.hash}`);
-  });
+  const lead = element("div", "dpviz-lead");
+  if (question) lead.append(lockable(question.root));
+  lead.append(story.root);
+  const list = element("div", "dpviz-controls");
+  list.append(...Object.values(parts).map((part) => part.root));
+  const panel = element("section", "dpviz-panel");
+  panel.setAttribute("aria-label", words.panel);
+  panel.append(sentence.root, lockable(list, buttons.root), sentence.refusals, sentence.spoken);
+  const rest = element("div", "dpviz-rest");
+  rest.append(...[strip, breaches, share].filter(Boolean).map((piece) => piece.root));
+  const side = element("div", "dpviz-side");
+  side.append(panel, rest);
+  el.classList.add("dpviz-through");
+  el.append(...(teach ? [teach.root] : []), lead, side);
 
   function show() {
     const reply = model.get("_reply");
@@ -111,30 +127,53 @@ function render({ model, el }) {
       if (isLatest && !reply.errors[name]) part.set(reply.texts[name]);
       part.complain(reply.errors[name] ?? "");
     }
-    setText(plain, reply.plain);
-    setText(technical, reply.technical);
-    setText(assumes, reply.assumes);
-    setText(fault, reply.fault);
-    if (notes.dataset.shown !== reply.notes.join("\n")) {
-      notes.dataset.shown = reply.notes.join("\n");
-      notes.replaceChildren(...reply.notes.map((note) => element("p", "", note)));
-    }
-    undo.disabled = !reply.can_undo;
-    const page = el.closest(".dpviz");
+    for (const piece of pieces) piece.show(reply, isLatest);
+    sentence.state(Object.values(parts).map((part) => part.said()));
     page?.classList.toggle("dpviz-stale", Boolean(reply.fault));
     if (page) Object.assign(page.dataset, { ready: reply.count, messages: reply.messages });
-    if (ownsAddress() && reply.count > 0 && reply.query) follow();
-    speak();
   }
 
-  const onDrag = ({ detail }) => parts[detail.control]?.choose(detail.text, detail.isNew);
+  const onDrag = ({ detail }) => {
+    if (!("lock" in looks())) parts[detail.control]?.choose(detail.text, detail.isNew);
+  };
+
+  // Beside the figures everything stands in one column; else the sentence and the controls alone stand above them.
+  function fit() {
+    const scale = Number(getComputedStyle(page).getPropertyValue("--scale")) || 1;
+    const isBroad = page.clientWidth >= BROAD * scale;
+    page.classList.toggle("dpviz-broad", isBroad);
+    if (isBroad && rest.parentNode !== side) side.append(rest);
+    if (!isBroad && rest.parentNode !== page) page.append(rest);
+    page.style.setProperty("--panel", `${panel.offsetHeight}px`);
+    page.style.setProperty("--bar", `${teach?.root.offsetHeight ?? 0}px`);
+  }
+
+  function dress() {
+    const lab = document.body.dataset.jpThemeLight;
+    const elsewhere = lab === "false" ? "dark" : "light";
+    page.style.colorScheme = ownsAddress() ? (looks().theme ?? "light dark") : elsewhere;
+    for (const fields of page.querySelectorAll(".dpviz-lockable")) fields.disabled = "lock" in looks();
+    teach?.show(model.get("_reply"));
+  }
+
+  const sizes = new ResizeObserver(() => page.isConnected && fit());
+  const dresses = new MutationObserver(dress);
   let isGone = false;
-  let page;
+  let endPage = () => undefined;
+
   // A page's figures are siblings of the panel: what is dragged in them rises to the box around both.
   function begin() {
     page = el.closest(".dpviz");
     if (!page) return isGone || requestAnimationFrame(begin);
+    page.lang = look.language;
     page.addEventListener("dpviz-drag", onDrag);
+    dress();
+    fit();
+    for (const node of [page, panel, ...(teach ? [teach.root] : [])]) sizes.observe(node);
+    dresses.observe(document.documentElement, { attributeFilter: LOOKS });
+    dresses.observe(document.body, { attributeFilter: ["data-jp-theme-light"] });
+    const ends = [teach?.begin(), share.begin()];
+    endPage = () => ends.forEach((end) => end?.());
     show();
     const isLinked = ownsAddress() && location.search.length > 1 && model.get("_reply").count === 0;
     return isLinked && send("open", { search: location.search });
@@ -146,151 +185,60 @@ function render({ model, el }) {
   return () => {
     isGone = true;
     model.off("change:_reply", show);
+    sizes.disconnect();
+    dresses.disconnect();
+    endPage();
+    rest.remove();
     page?.removeEventListener("dpviz-drag", onDrag);
   };
 }
 
-// ---------------------------------------------------------------------------------------------- controls
+// ---------------------------------------------------------------------------------------------- what is said
 
-// Each part: root, text() as it stands, set(text) from the kernel, choose(text) from elsewhere on the page, complain(sentence).
+// The live sentence, what was refused, and the voice of both for those who do not see them.
+function makeSentence({ words, page }) {
+  const root = element("div", "dpviz-sentence");
+  const plain = element("p", "dpviz-plain");
+  const technical = element("p", "dpviz-technical");
+  root.append(plain, technical);
 
-function heading(look, id) {
-  const label = element("label", "dpviz-label");
-  label.htmlFor = id;
-  label.append(element("span", "dpviz-word", look.word), " ", element("span", "dpviz-symbol", look.symbol));
-  return label;
-}
+  const refusals = element("div", "dpviz-refusals");
+  const fault = element("p", "dpviz-fault");
+  const notes = element("div", "dpviz-notes");
+  fault.setAttribute("role", "alert");
+  notes.setAttribute("role", "status");
+  const settings = element("ul", "dpviz-state"); // for paper, where no control can be read
+  settings.setAttribute("aria-label", words.state);
+  refusals.append(notes, fault, settings);
 
-function complainer(input, id) {
-  const line = element("p", "dpviz-error");
-  line.id = `${id}-error`;
-  line.setAttribute("role", "alert");
-  const complain = (sentence) => {
-    setText(line, sentence);
-    if (sentence) input.setAttribute("aria-describedby", line.id);
-    else input.removeAttribute("aria-describedby");
-    input.setAttribute("aria-invalid", String(Boolean(sentence)));
-  };
-  return [line, complain];
-}
-
-// A box that reports what was typed; returns how to write in it, which leaves alone what is being typed just now.
-function typedBox(box, move) {
-  let known = ""; // the text that the kernel wrote or was told
-  box.addEventListener("change", () => {
-    known = box.value;
-    move(true);
+  const spoken = element("div", "dpviz-spoken");
+  spoken.setAttribute("role", "status");
+  let said; // what was spoken or stood there from the start
+  let now = [];
+  const speak = later(SPOKEN_PAUSE, () => {
+    if (page()?.classList.contains("dpviz-hide-answers")) return;
+    const news = now.filter((line) => !said.includes(line));
+    said = now;
+    if (news.length > 0) setText(spoken, news.join(" "));
   });
-  return (text) => {
-    const isTyping = document.activeElement === box && box.value !== known;
-    if (!isTyping && box.value !== text) box.value = text;
-    known = text;
-  };
-}
-
-function makeSlider(look, id, move) {
-  const { stops } = look;
-  const values = stops.map(Number);
-  const isLog = values[0] > 0 && values.at(-1) / values[0] >= 100;
-  const scale = isLog ? Math.log : (value) => value;
-  const nearest = (text) => {
-    const target = scale(Number(text));
-    const gaps = values.map((value) => Math.abs(scale(value) - target));
-    return gaps.indexOf(Math.min(...gaps));
-  };
-
-  const root = element("div", "dpviz-control");
-  root.dataset.control = look.name;
-  const box = element("input", "dpviz-box");
-  Object.assign(box, { type: "text", id, autocomplete: "off", spellcheck: false, maxLength: 40 });
-  box.setAttribute("aria-label", `${look.word}, ${look.symbol}${look.unit ? ` (${look.unit})` : ""}`);
-  const slider = element("input", "dpviz-slider");
-  Object.assign(slider, { type: "range", min: 0, max: stops.length - 1, step: 1 });
-  slider.setAttribute("aria-label", `${look.word} ${look.symbol}`);
-  const [error, complain] = complainer(box, id);
-  const ends = element("div", "dpviz-ends");
-  ends.append(element("span", "", look.low), element("span", "dpviz-unit", look.unit), element("span", "", look.high));
-  const line = element("div", "dpviz-line");
-  line.append(heading(look, id), box);
-  root.append(line, slider, ends, error);
-
-  const place = (text) => {
-    slider.value = nearest(text);
-    slider.style.setProperty("--filled", `${(100 * slider.value) / (stops.length - 1)}%`);
-    slider.setAttribute("aria-valuetext", look.unit ? `${text} ${look.unit}` : text);
-  };
-  const choose = (text, isNewGesture) => {
-    if (box.value === text) return;
-    box.value = text;
-    typed(text);
-    place(text);
-    move(isNewGesture);
-  };
-  slider.addEventListener("pointerdown", () => (slider.dataset.pressed = "new"));
-  slider.addEventListener("input", () => {
-    const isPressed = slider.dataset.pressed;
-    if (isPressed) slider.dataset.pressed = "held";
-    choose(stops[slider.value], isPressed ? isPressed === "new" : undefined);
-  });
-  for (const kind of ["pointerup", "pointercancel"]) slider.addEventListener(kind, () => delete slider.dataset.pressed);
-  const typed = typedBox(box, move);
-  box.addEventListener("focus", () => box.select());
 
   return {
     root,
-    complain,
-    choose,
-    text: () => box.value,
-    set(text) {
-      typed(text);
-      place(text);
+    refusals,
+    spoken,
+    state: (lines) => setItems(settings, lines, (line) => element("li", "", line)),
+    show(reply) {
+      setText(plain, reply.plain);
+      setText(technical, reply.technical);
+      setText(fault, reply.fault);
+      setItems(notes, reply.notes, (note) => element("p", "", note));
+      const { title, story, lesson } = reply.story;
+      const around = [title, story, lesson, reply.breach_line, reply.pin, reply.prediction.line].filter(Boolean);
+      now = [...around, `${reply.plain} ${reply.technical}`];
+      said ??= around;
+      speak();
     },
   };
-}
-
-function makeChoice(look, id, move) {
-  const root = element("div", "dpviz-control");
-  root.dataset.control = look.name;
-  const group = element("div", "dpviz-options");
-  group.setAttribute("role", "radiogroup");
-  group.setAttribute("aria-label", look.word);
-  const inputs = look.options.map(([option, word]) => {
-    const input = element("input");
-    Object.assign(input, { type: "radio", name: id, value: option, id: `${id}-${option}` });
-    input.addEventListener("change", () => move(true));
-    const label = element("label", "", word);
-    label.htmlFor = input.id;
-    group.append(input, label);
-    return input;
-  });
-  const [error, complain] = complainer(group, id);
-  root.append(element("span", "dpviz-label", look.word), group, error);
-  const set = (text) => {
-    for (const input of inputs) input.checked = input.value === text;
-  };
-  return {
-    root,
-    complain,
-    set,
-    choose: set,
-    text: () => inputs.find((input) => input.checked)?.value ?? "",
-  };
-}
-
-function makeSeed(look, id, move, draw) {
-  const root = element("div", "dpviz-control dpviz-seed");
-  root.dataset.control = look.name;
-  const box = element("input", "dpviz-box");
-  Object.assign(box, { type: "text", id, autocomplete: "off", spellcheck: false, maxLength: 20 });
-  const set = typedBox(box, move);
-  const again = element("button", "", look.again);
-  again.type = "button";
-  again.addEventListener("click", draw);
-  const [error, complain] = complainer(box, id);
-  const line = element("div", "dpviz-line");
-  line.append(heading(look, id), again, box);
-  root.append(line, error);
-  return { root, complain, text: () => box.value, choose: set, set };
 }
 
 export default { render };

@@ -20,16 +20,61 @@ if TYPE_CHECKING:
 
 Spec = dict[str, Any]
 
+PAPER = "#ffffff"
+CLEAR = "rgba(0, 0, 0, 0)"
 INK = "#1d1d1f"
 QUIET = "#6b6b70"
 GRID = "#ececef"
+CONTEXT = "#8a8a90"
 EXACT = "#0072B2"
 BOUND = "#D55E00"
 ACCURACY = "#009E73"
 PERSON = "#AA3377"
 NOBODY = INK
+REST = "#d9d9de"
+
+PINNED = "#747479"
+REALLY = INK
+GUESS = "#7700cc"
+
 SLACK = "rgba(213, 94, 0, 0.16)"
+SLACK_BAR = "rgba(213, 94, 0, 0.22)"
 ALLOWED = "rgba(29, 29, 31, 0.06)"
+SPREAD = "rgba(0, 158, 115, 0.13)"
+ACCUSED = "rgba(29, 29, 31, 0.20)"
+MISSED = "rgba(170, 51, 119, 0.20)"
+
+_BOUND_WORD = "#ad4c00"
+_ACCURACY_WORD = "#007a5a"
+_WORDS = {BOUND: _BOUND_WORD, ACCURACY: _ACCURACY_WORD, CONTEXT: QUIET, PINNED: QUIET}
+
+DARK = {
+    PAPER: "#16171a",
+    CLEAR: CLEAR,
+    INK: "#ececf0",
+    QUIET: "#a9a9b2",
+    GRID: "#2a2b30",
+    CONTEXT: "#85868e",
+    EXACT: "#56b4e9",
+    BOUND: "#ff8c42",
+    ACCURACY: "#2dc79a",
+    PERSON: "#f08fc0",
+    REST: "#3a3b40",
+    PINNED: "#8c8d96",
+    GUESS: "#bf66ff",
+    SLACK: "rgba(255, 140, 66, 0.22)",
+    SLACK_BAR: "rgba(255, 140, 66, 0.28)",
+    ALLOWED: "rgba(236, 236, 240, 0.08)",
+    SPREAD: "rgba(45, 199, 154, 0.20)",
+    ACCUSED: "rgba(236, 236, 240, 0.26)",
+    MISSED: "rgba(240, 143, 192, 0.26)",
+    _BOUND_WORD: "#ff8c42",
+    _ACCURACY_WORD: "#2dc79a",
+}
+"""What each colour becomes on a dark page; figures are stated, saved and printed in the light ones."""
+
+Cards = str | Sequence[str]
+"""The card that says what a trace is, or those of its points."""
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
@@ -58,22 +103,30 @@ def line(
     *,
     name: str,
     color: str,
+    card: Cards = (),
     is_bound: bool = False,
     width: float = 2.5,
+    dash: str = "",
     hover: str = "",
     **more: Any,
 ) -> Spec:
-    """Return a line trace: dashed for a bound, solid for an exact value."""
+    """Return a line trace: dashed for a bound, solid for an exact value, unless `dash` says otherwise."""
     return {
         "type": "scatter",
         "mode": "lines",
         "x": x,
         "y": y,
         "name": name,
-        "line": {"color": color, "width": width, "dash": "dash" if is_bound else "solid", "simplify": False},
+        "line": {
+            "color": color,
+            "width": width,
+            "dash": dash or ("dash" if is_bound else "solid"),
+            "simplify": False,
+        },
         "hovertemplate": f"{hover}<extra></extra>" if hover else None,
         "hoverinfo": None if hover else "skip",
         "connectgaps": False,
+        **_explained(card),
         **more,
     }
 
@@ -83,13 +136,16 @@ def dots(
     y: Sequence[Any] | npt.NDArray[Any],
     *,
     name: str,
-    color: str,
+    color: str | Sequence[str],
+    card: Cards = (),
     is_bound: bool = False,
     size: float = 10,
+    symbol: str = "circle",
     hover: str = "",
     **more: Any,
 ) -> Spec:
-    """Return a marker trace: open for a bound, filled for an exact value."""
+    """Return a marker trace: open for a bound, filled for an exact value; one colour, or one a point."""
+    is_edge = is_bound or symbol.startswith("line")
     return {
         "type": "scatter",
         "mode": "markers",
@@ -97,14 +153,31 @@ def dots(
         "y": as_array(y),
         "name": name,
         "marker": {
-            "color": "white" if is_bound else color,
+            "symbol": symbol,
+            "color": PAPER if is_bound else color,
             "size": size,
-            "line": {"color": color if is_bound else "white", "width": 2 if is_bound else 1.5},
+            "line": {"color": color if is_edge else PAPER, "width": 2 if is_edge else 1.5},
         },
         "hovertemplate": f"{hover}<extra></extra>" if hover else None,
         "hoverinfo": None if hover else "skip",
         "cliponaxis": False,
+        **_explained(card),
         **more,
+    }
+
+
+def bars(values: npt.NDArray[np.float64], rows: npt.NDArray[np.float64], *, name: str, color: str, card: Cards) -> Spec:
+    """Return horizontal bars, one a row; a pale colour gets an edge that can be seen."""
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "x": values,
+        "y": rows,
+        "width": 0.42,
+        "name": name,
+        "marker": {"color": color, "line": {"color": CONTEXT, "width": 1 if color == REST else 0}},
+        "hoverinfo": "skip",
+        **_explained(card),
     }
 
 
@@ -113,11 +186,11 @@ def labels(
     y: Sequence[float] | npt.NDArray[Any],
     texts: Sequence[str],
     *,
-    color: str,
+    color: str | Sequence[str],
     position: str | Sequence[str],
-    **more: Any,
+    size: float = 13,
 ) -> Spec:
-    """Return text at points, in the colour of what it names, a little off its point."""
+    """Return text at points, in the colour of what it names, a little off its point; one colour, or one a text."""
     sides = [position] * len(texts) if isinstance(position, str) else list(position)
     return {
         "type": "scatter",
@@ -126,11 +199,15 @@ def labels(
         "y": as_array(y),
         "text": [_off_point(text, side) for text, side in zip(texts, sides, strict=True)],
         "textposition": sides,
-        "textfont": {"color": color, "size": 13},
+        "textfont": {"color": word(color) if isinstance(color, str) else [word(each) for each in color], "size": size},
         "hoverinfo": "skip",
         "cliponaxis": False,
-        **more,
     }
+
+
+def word(color: str) -> str:
+    """Return the colour for words about what is drawn in `color`: the same hue, dark enough to read."""
+    return _WORDS.get(color, color)
 
 
 def axis(title: str, *, low: float, high: float, is_log: bool = False, **more: Any) -> Spec:
@@ -145,10 +222,10 @@ def axis(title: str, *, low: float, high: float, is_log: bool = False, **more: A
         "exponentformat": "power",
         "gridcolor": GRID,
         "zeroline": False,
-        "linecolor": "#9a9aa0",
+        "linecolor": CONTEXT,
         "ticks": "outside",
         "ticklen": 4,
-        "tickcolor": "#9a9aa0",
+        "tickcolor": CONTEXT,
         "tickfont": {"size": 12, "color": QUIET},
         "automargin": True,
         **more,
@@ -163,11 +240,11 @@ def layout(*, title: str, x: Spec, y: Spec, meta: Spec | None = None, **more: An
         "yaxis": y,
         "font": {"family": _FONT, "size": 13, "color": INK},
         "margin": {"l": 56, "r": 26, "t": 10, "b": 46},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
         "showlegend": False,
         "hovermode": "closest",
-        "hoverlabel": {"bgcolor": "white", "bordercolor": "#9a9aa0", "font": {"color": INK, "size": 13}},
+        "hoverlabel": {"bgcolor": PAPER, "bordercolor": CONTEXT, "font": {"color": INK, "size": 13}},
         "template": {"layout": {}},
         "meta": meta or {},
         **more,
@@ -196,11 +273,39 @@ def positive(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)
 
 
+def on_axis(
+    values: Sequence[float] | npt.NDArray[np.float64], axis: Spec, *, arrows: tuple[str, str] = (" ↓", " ↑")
+) -> tuple[list[float], list[str]]:
+    """Return `values` moved to the ends of a still `axis`, and for each an arrow to where it really is.
+
+    `arrows` are those to what lies below and above the axis; a value on it has none.
+
+    Examples
+    --------
+    >>> on_axis([0.001, 2.0, 5000.0], axis("", low=0.01, high=1000, is_log=True))
+    ([0.01, 2.0, 1000.0], [' ↓', '', ' ↑'])
+    """
+    below, above = arrows
+    ends = np.array(axis["range"], dtype=np.float64)
+    low, high = np.sort(10**ends if axis["type"] == "log" else ends)
+    said = [below if value < low else above if value > high else "" for value in values]
+    return [float(np.clip(value, low, high)) for value in values], said
+
+
+def shown(value: float) -> float:
+    """Return `value` for a point on a log axis; 0 is not there."""
+    return value if value > 0 else float("nan")
+
+
 def as_array(values: Sequence[Any] | npt.NDArray[Any]) -> Any:
     """Return numbers as an array, so that they travel as such; anything else as it is."""
     if isinstance(values, np.ndarray) or not all(isinstance(value, int | float) for value in values):
         return values
     return np.array(values, dtype=np.float64)
+
+
+def _explained(card: Cards) -> Spec:
+    return {"meta": {"card": card if isinstance(card, str) else list(card)}} if card else {}
 
 
 def _off_point(text: str, side: str) -> str:

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dpviz.figures._style import CONTEXT, DARK
+
 WIDTH, HEIGHT = 320, 180
+_DASHES = {"dash": "7 5", "dot": "2 4"}
 _EDGE = 12
 
 Points = npt.NDArray[np.float64]
@@ -19,12 +22,13 @@ Points = npt.NDArray[np.float64]
 def thumbnail(spec: Mapping[str, Any], *, label: str) -> str:
     """Return `spec` as an SVG element of 320 by 180 units; `label` is its alternative text.
 
-    Lines, fills between two lines and dots on linear and log axes are drawn; bars and text are left out.
+    Lines, fills between two lines and dots on linear and log axes are drawn; bars, text and what is hidden are left
+    out. Colours follow the theme of the page.
     """
     shapes: list[str] = []
     before: Points | None = None
     for trace in spec["data"]:
-        if trace["type"] != "scatter" or not _is_numeric(trace):
+        if trace["type"] != "scatter" or trace.get("visible") is False or not _is_numeric(trace):
             continue
         points = _placed(trace, spec["layout"])
         if "lines" in trace["mode"]:
@@ -33,11 +37,10 @@ def thumbnail(spec: Mapping[str, Any], *, label: str) -> str:
             before = points
         elif "markers" in trace["mode"]:
             shapes += _dotted(trace, points)
-    frame = f"<path d='M{_EDGE} {_EDGE}V{HEIGHT - _EDGE}H{WIDTH - _EDGE}' fill='none' stroke='#9a9aa0'/>"
-    clip = f"<clipPath id='inside'><rect width='{WIDTH}' height='{HEIGHT}'/></clipPath>"
+    frame = f"<path d='M{_EDGE} {_EDGE}V{HEIGHT - _EDGE}H{WIDTH - _EDGE}' fill='none' stroke='{_themed(CONTEXT)}'/>"
     return (
         f"<svg viewBox='0 0 {WIDTH} {HEIGHT}' role='img' aria-label='{escape(label, quote=True)}'>"
-        f"{clip}<g clip-path='url(#inside)'>{''.join(shapes)}{frame}</g></svg>"
+        f"{''.join(shapes)}{frame}</svg>"
     )
 
 
@@ -63,11 +66,9 @@ def _stroked(trace: Mapping[str, Any], points: Points) -> list[str]:
     line = trace["line"]
     if not line["width"]:
         return []
-    dash = " stroke-dasharray='7 5'" if line["dash"] == "dash" else ""
-    return [
-        f"<polyline points='{_path(run)}' fill='none' stroke='{line['color']}' stroke-width='{line['width']}'{dash}/>"
-        for run in _runs(points)
-    ]
+    dash = f" stroke-dasharray='{_DASHES[line['dash']]}'" if line["dash"] in _DASHES else ""
+    paint = f"fill='none' stroke='{_themed(line['color'])}' stroke-width='{line['width']}'{dash}"
+    return [f"<polyline points='{_path(run)}' {paint}/>" for run in _runs(points)]
 
 
 def _filled(trace: Mapping[str, Any], points: Points, before: Points | None) -> list[str]:
@@ -80,19 +81,24 @@ def _filled(trace: Mapping[str, Any], points: Points, before: Points | None) -> 
         case _:
             return []
     whole = outline[np.isfinite(outline).all(axis=1)]
-    return [f"<polygon points='{_path(whole)}' fill='{trace['fillcolor']}'/>"]
+    return [f"<polygon points='{_path(whole)}' fill='{_themed(trace['fillcolor'])}'/>"]
 
 
 def _dotted(trace: Mapping[str, Any], points: Points) -> list[str]:
     marker = trace["marker"]
-    if not isinstance(marker.get("color"), str):
-        return []
     edge = marker["line"]
+    colors = [marker["color"]] * len(points) if isinstance(marker["color"], str) else marker["color"]
+    is_open = marker["symbol"].endswith("-open")
     return [
-        f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{marker['size'] / 2}' fill='{marker['color']}' "
-        f"stroke='{edge['color']}' stroke-width='{edge['width']}'/>"
-        for x, y in points[np.isfinite(points).all(axis=1)]
+        f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{marker['size'] / 2}' fill='{'none' if is_open else _themed(color)}' "
+        f"stroke='{_themed(edge['color'])}' stroke-width='{edge['width']}'/>"
+        for (x, y), color in zip(points, colors, strict=True)
+        if np.isfinite(x) and np.isfinite(y)
     ]
+
+
+def _themed(color: str) -> str:
+    return f"light-dark({color}, {DARK[color]})"
 
 
 def _runs(points: Points) -> list[Points]:

@@ -7,6 +7,7 @@ import numpy as np
 from dpviz.accounting.curves.averaging import DOTS, AveragingCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
+from dpviz.figures._price import price_axis, price_traces
 from dpviz.locale import Catalogue
 from dpviz.locale.numbers import given, rounded, rounded_up
 
@@ -32,7 +33,7 @@ def means_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 color=style.ACCURACY,
                 width=0,
                 fill="tonexty",
-                fillcolor="rgba(0, 158, 115, 0.13)",
+                fillcolor=style.SPREAD,
             ),
             style.line(np.array([0.0, 0.0]), np.array([-0.08, 1.08]), name="", color=style.INK, width=1.5),
             style.dots(
@@ -40,6 +41,7 @@ def means_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 heights,
                 name=text("averaging.means_name"),
                 color=style.ACCURACY,
+                card="simulated_means",
                 size=8,
                 hover=text.template("averaging.hover.mean"),
                 cliponaxis=True,
@@ -72,9 +74,16 @@ def spread_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 curves.spread,
                 name=text("averaging.spread_name"),
                 color=style.ACCURACY,
+                card="mean_spread",
                 hover=text.template("averaging.hover.spread"),
             ),
-            style.dots([answer.repeats], [curves.spread_here], name=text("averaging.here_name"), color=style.ACCURACY),
+            style.dots(
+                [answer.repeats],
+                [curves.spread_here],
+                name=text("averaging.here_name"),
+                color=style.ACCURACY,
+                card="mean_spread",
+            ),
             style.labels(
                 [answer.repeats],
                 [curves.spread_here],
@@ -96,43 +105,19 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
     """Return epsilon against the number of answers: bound dashed, exact solid."""
     answer = curves.answer
     exact, bound = curves.exact_here, curves.bound_here
-    seen = exact if exact > 0 else np.nan
-    top = max(1e3, float(10 ** np.ceil(np.log10(bound))))
+    y = price_axis(bound, text)
     return {
-        "data": [
-            style.line(
-                curves.repeats,
-                style.positive(curves.exact),
-                name=text("composition.exact_name"),
-                color=style.EXACT,
-                hover=text.template("averaging.hover.exact"),
-            ),
-            style.line(
-                curves.repeats,
-                style.positive(curves.bound),
-                name=text("composition.rdp_name"),
-                color=style.BOUND,
-                is_bound=True,
-                hover=text.template("averaging.hover.bound"),
-                fill="tonexty",
-                fillcolor=style.SLACK,
-            ),
-            style.dots(
-                [answer.repeats], [bound], name=text("composition.bound_here"), color=style.BOUND, is_bound=True
-            ),
-            style.dots([answer.repeats], [seen], name=text("composition.exact_here"), color=style.EXACT),
-            style.labels(
-                [answer.repeats, answer.repeats],
-                [bound, seen],
-                [
-                    text("composition.bound_label", epsilon=rounded_up(bound, 4)),
-                    text("composition.exact_label", epsilon=rounded(exact, 4)),
-                ],
-                color=style.INK,
-                position=["top left", "bottom right"] if answer.repeats > 30 else ["top right", "bottom right"],
-                textfont={"color": [style.BOUND, style.EXACT], "size": 13},
-            ),
-        ],
+        "data": price_traces(
+            counts=curves.repeats,
+            exact=curves.exact,
+            bound=curves.bound,
+            count=answer.repeats,
+            exact_here=exact,
+            bound_here=bound,
+            axis=y,
+            hover=(text.template("averaging.hover.exact"), text.template("averaging.hover.bound")),
+            text=text,
+        ),
         "layout": style.layout(
             title=text(
                 f"averaging.title.price_{answer.noise if exact > 0 else 'zero'}",
@@ -142,7 +127,7 @@ def price_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
                 bound=rounded_up(bound, 4),
             ),
             x=style.axis(text("axis.repeats"), low=1, high=_MOST_REPEATS, is_log=True),
-            y=style.axis(text("axis.epsilon"), low=1e-2, high=top, is_log=True),
+            y=y,
         ),
     }
 
@@ -153,17 +138,35 @@ def identity_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
     answer = curves.answer
     spread, mu = curves.spread_here, curves.mu_here
     first = answer.sensitivity / answer.sigma
+    decade = 10.0 ** np.floor(np.log10(answer.sensitivity))
+    x = style.axis(text("axis.mu"), low=1e-3, high=1e3, is_log=True)
+    y = style.axis(text("axis.spread"), low=1e-3 * decade, high=1e4 * decade, is_log=True)
+    mu_at, _ = style.on_axis([mu], x)
+    spread_at, [arrow] = style.on_axis([spread], y)
     return {
         "data": [
-            style.line(curves.mus, curves.identity, name=text("averaging.identity_name"), color=style.INK),
+            style.line(
+                curves.mus,
+                curves.identity,
+                name=text("averaging.identity_name"),
+                color=style.INK,
+                card="mean_identity",
+            ),
             style.dots([first], [answer.sigma], name="", color=style.INK, is_bound=True, size=9),
-            style.dots([mu], [spread], name=text("averaging.here_name"), color=style.PERSON, size=13),
-            style.labels(
+            style.dots(
                 [mu],
                 [spread],
-                [text("averaging.identity_label", mu=rounded(mu), spread=rounded(spread))],
+                name=text("averaging.here_name"),
                 color=style.PERSON,
-                position="top right" if mu < 1 else "bottom left",
+                card="mean_identity",
+                size=13,
+            ),
+            style.labels(
+                mu_at,
+                spread_at,
+                [text("averaging.identity_label", mu=rounded(mu), spread=rounded(spread)) + arrow],
+                color=style.PERSON,
+                position=_identity_side(mu, is_outside=bool(arrow)),
             ),
             style.labels(
                 [first],
@@ -175,9 +178,14 @@ def identity_figure(curves: AveragingCurves, text: Catalogue) -> style.Spec:
         ],
         "layout": style.layout(
             title=text("averaging.title.identity", mu=rounded(mu, 4), spread=rounded(spread, 4)),
-            x=style.axis(text("axis.mu"), low=1e-3, high=1e3, is_log=True),
-            y=style.axis(
-                text("axis.spread"), low=1e-3 * answer.sensitivity, high=1e3 * answer.sensitivity, is_log=True
-            ),
+            x=x,
+            y=y,
         ),
     }
+
+
+def _identity_side(mu: float, *, is_outside: bool) -> str:
+    """Return where the label of the dot stands; at an end of the curve it stays inside the axes."""
+    if is_outside:
+        return "bottom right" if mu < 1 else "top left"
+    return "top right" if mu < 1 else "bottom left"

@@ -7,10 +7,11 @@ import numpy as np
 from dpviz.accounting.curves.composition import CompositionCurves
 from dpviz.accounting.scales import round_down, round_up
 from dpviz.figures import _style as style
+from dpviz.figures._price import price_axis, price_traces
 from dpviz.locale import Catalogue
 from dpviz.locale.numbers import given, rounded, rounded_up
 
-_LEAST, _MOST = 1e-2, 1e3
+_MOST_ORDER = 512
 
 
 @style.FigureFunction
@@ -18,64 +19,46 @@ def history_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     """Return epsilon against the number of releases: bound dashed, exact solid, slack shaded between."""
     here, ladder = curves.history, curves.ladder
     exact, bound = ladder["exact"], ladder["rdp"]
-    top = max(_MOST, 10 ** np.ceil(np.log10(bound)))
+    y = price_axis(bound, text)
+    family_ends = _below(curves, 0.5 * 10 ** y["range"][1])
+    names = [text("composition.family", sigma=given(sigma)) for sigma in curves.family]
     family = [
         style.line(
             curves.counts,
             style.positive(values),
-            name=text("composition.family", sigma=given(sigma)),
-            color="#b9b9bf",
+            name=name,
+            color=style.CONTEXT,
+            card="gaussian_family",
             width=1.5,
         )
-        for sigma, values in curves.family.items()
+        for name, values in zip(names, curves.family.values(), strict=True)
     ]
     return {
         "data": [
             *family,
-            style.line(
-                curves.counts,
-                style.positive(curves.exact),
-                name=text("composition.exact_name"),
-                color=style.EXACT,
-                hover=text.template("composition.hover.exact"),
-            ),
-            style.line(
-                curves.counts,
-                style.positive(curves.bound),
-                name=text("composition.rdp_name"),
-                color=style.BOUND,
-                is_bound=True,
-                hover=text.template("composition.hover.bound"),
-                fill="tonexty",
-                fillcolor=style.SLACK,
-            ),
-            style.dots(
-                [here.count], [_shown(bound)], name=text("composition.bound_here"), color=style.BOUND, is_bound=True
-            ),
-            style.dots([here.count], [_shown(exact)], name=text("composition.exact_here"), color=style.EXACT),
-            style.labels(
-                [here.count, here.count],
-                [_shown(bound), _shown(exact)],
-                [
-                    text("composition.bound_label", epsilon=rounded_up(bound, 4)),
-                    text("composition.exact_label", epsilon=rounded(exact, 4)),
-                ],
-                color=style.INK,
-                position=["top left", "bottom right"] if here.count > 30 else ["top right", "bottom right"],
-                textfont={"color": [style.BOUND, style.EXACT], "size": 13},
+            *price_traces(
+                counts=curves.counts,
+                exact=curves.exact,
+                bound=curves.bound,
+                count=here.count,
+                exact_here=exact,
+                bound_here=bound,
+                axis=y,
+                hover=(text.template("composition.hover.exact"), text.template("composition.hover.bound")),
+                text=text,
             ),
             style.labels(
-                *_below(curves, 0.5 * top),
-                [text("composition.family", sigma=given(sigma)) for sigma in curves.family],
-                color=style.QUIET,
-                position="top left",
-                textfont={"color": style.QUIET, "size": 11},
+                *family_ends,
+                [names[0], *(given(sigma) for sigma in list(curves.family)[1:])],  # “σ = 4   8   16”: narrow pages too
+                color=style.CONTEXT,
+                position=["top left" if count > 1 else "top right" for count in family_ends[0]],
+                size=11,
             ),
         ],
         "layout": style.layout(
             title=_history_title(curves, text),
             x=style.axis(text("axis.count"), low=1, high=float(curves.counts[-1]), is_log=True),
-            y=style.axis(text("axis.epsilon"), low=_LEAST, high=top, is_log=True),
+            y=y,
             meta={"wide": True},
         ),
     }
@@ -101,7 +84,7 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 np.array([end for bound in shown[:-1] for end in (start, bound, gap)]),
                 np.array([end for row in rows[:-1] for end in (row, row, gap)]),
                 name="",
-                color="rgba(213, 94, 0, 0.22)",
+                color=style.SLACK_BAR,
                 width=10,
             ),
             style.dots(
@@ -109,10 +92,18 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 rows[:-1],
                 name=text("composition.bounds_name"),
                 color=style.BOUND,
+                card=("basic_bound", "advanced_bound", "rdp_bound", "improved_bound"),
                 is_bound=True,
                 size=11,
             ),
-            style.dots([_shown(exact)], rows[-1:], name=text("composition.exact_name"), color=style.EXACT, size=12),
+            style.dots(
+                [style.shown(exact)],
+                rows[-1:],
+                name=text("composition.exact_name"),
+                color=style.EXACT,
+                card="gaussian_exact",
+                size=12,
+            ),
             style.labels(
                 shown,
                 rows,
@@ -126,7 +117,7 @@ def ladder_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 [text("composition.slack_label") if shown[0] > 2 * start else ""],
                 color=style.BOUND,
                 position="middle center",
-                textfont={"color": style.BOUND, "size": 12},
+                size=12,
             ),
         ],
         "layout": style.layout(
@@ -146,6 +137,8 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
     grid_at = int(np.argmin(curves.by_integer_order))
     grid_order, grid_best = curves.integer_orders[grid_at], curves.by_integer_order[grid_at]
     low = round_down(0.55 * max(improved, best / 8), coarse=True)
+    x = style.axis(text("axis.order"), low=1, high=_MOST_ORDER, is_log=True)
+    orders, beyond = style.on_axis([best_order, improved_order], x, arrows=(" ←", " →"))
     hover = text.template("composition.hover.order")
     return {
         "data": [
@@ -153,9 +146,10 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 curves.orders,
                 style.positive(curves.by_order_improved),
                 name=text("composition.improved_order_name"),
-                color=style.PERSON,
-                is_bound=True,
-                width=1.75,
+                color=style.BOUND,
+                card="improved_by_order",
+                dash="dot",
+                width=2,
                 hover=hover,
             ),
             style.line(
@@ -163,6 +157,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 style.positive(curves.by_order),
                 name=text("composition.rdp_order_name"),
                 color=style.BOUND,
+                card="rdp_by_order",
                 is_bound=True,
                 hover=hover,
             ),
@@ -171,22 +166,29 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 style.positive(curves.by_integer_order),
                 name=text("composition.grid_name"),
                 color=style.BOUND,
-                size=4,
+                card="rdp_grid",
+                symbol="line-ns",
+                size=7,
                 hover=hover,
             ),
             style.dots(
-                [best_order], [best], name=text("composition.best_here"), color=style.BOUND, is_bound=True, size=12
+                [best_order],
+                [best],
+                name=text("composition.best_here"),
+                color=style.BOUND,
+                card="rdp_bound",
+                is_bound=True,
+                size=12,
             ),
             style.labels(
-                [best_order, improved_order],
+                orders,
                 [2.3 * best, 0.82 * improved if improved > 0 else np.nan],
                 [
-                    text("composition.best_order_label", order=rounded(best_order)),
-                    text("composition.improved_order_label"),
+                    text("composition.best_order_label", order=rounded(best_order)) + beyond[0],
+                    text("composition.improved_order_label") + beyond[1],
                 ],
                 color=style.BOUND,
-                position="middle center",
-                textfont={"color": [style.BOUND, style.PERSON], "size": 13},
+                position=[_side(order) for order in orders],
             ),
         ],
         "layout": style.layout(
@@ -197,7 +199,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 grid_order=rounded(grid_order),
                 grid=rounded_up(grid_best, 4),
             ),
-            x=style.axis(text("axis.order"), low=1, high=512, is_log=True),
+            x=x,
             y=style.axis(text("axis.epsilon"), low=low, high=30 * low, is_log=True),
         ),
     }
@@ -226,13 +228,15 @@ def _ladder_label(value: float, is_beyond: bool, is_bound: bool) -> str:
     return f"{label} →" if is_beyond else label
 
 
+def _side(order: float) -> str:
+    """Return where a label stands at an order: away from the nearer end of the axis."""
+    if order < _MOST_ORDER**0.25:
+        return "middle right"
+    return "middle left" if order > _MOST_ORDER**0.75 else "middle center"
+
+
 def _below(curves: CompositionCurves, top: float) -> tuple[list[float], list[float]]:
     """Return the last point of each curve of the family that lies below `top`."""
     last = [max(int(np.searchsorted(values, top)) - 1, 0) for values in curves.family.values()]
-    heights = [_shown(float(values[at])) for values, at in zip(curves.family.values(), last, strict=True)]
+    heights = [style.shown(float(values[at])) for values, at in zip(curves.family.values(), last, strict=True)]
     return [float(curves.counts[at]) for at in last], heights
-
-
-def _shown(value: float) -> float:
-    """Return `value` for a point on a log axis; 0 is not there."""
-    return value if value > 0 else float("nan")

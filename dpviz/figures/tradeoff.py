@@ -24,10 +24,22 @@ def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     in_view = min(curves.mu, EVIDENCE[1])
     return {
         "data": [
-            _area(curves.evidence, accused, "rgba(29, 29, 31, 0.20)"),
-            _area(curves.evidence, missed, "rgba(170, 51, 119, 0.20)"),
-            style.line(curves.evidence, curves.bell_without, name=text("tradeoff.without_name"), color=style.NOBODY),
-            style.line(curves.evidence, curves.bell_with, name=text("tradeoff.with_name"), color=style.PERSON),
+            _area(curves.evidence, accused, style.ACCUSED),
+            _area(curves.evidence, missed, style.MISSED),
+            style.line(
+                curves.evidence,
+                curves.bell_without,
+                name=text("tradeoff.without_name"),
+                color=style.NOBODY,
+                card="evidence_without",
+            ),
+            style.line(
+                curves.evidence,
+                curves.bell_with,
+                name=text("tradeoff.with_name"),
+                color=style.PERSON,
+                card="evidence_with",
+            ),
             style.line(
                 np.array([threshold, threshold]),
                 np.array([0.0, _BELL_TOP]),
@@ -42,9 +54,8 @@ def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                     text("tradeoff.without_label"),
                     text("tradeoff.with_label" if curves.mu < EVIDENCE[1] else "tradeoff.with_far_label"),
                 ],
-                color=style.INK,
+                color=[style.NOBODY, style.PERSON],
                 position=["top left", "top right" if curves.mu < 5 else "top left"],
-                textfont={"color": [style.NOBODY, style.PERSON], "size": 13},
             ),
         ],
         "layout": style.layout(
@@ -70,12 +81,20 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     hover = text.template("tradeoff.hover.curve")
     return {
         "data": [
-            style.line(ends, 1 - ends, name=text("tradeoff.guessing_name"), color="#9a9aa0", width=1.5),
+            style.line(
+                ends,
+                1 - ends,
+                name=text("tradeoff.guessing_name"),
+                color=style.CONTEXT,
+                card="blind_guessing",
+                width=1.5,
+            ),
             style.line(
                 curves.compared_alpha,
                 curves.compared_beta,
                 name=text("tradeoff.compared_name"),
                 color=style.BOUND,
+                card="epsilon_delta_curve",
                 is_bound=True,
             ),
             style.line(
@@ -83,11 +102,25 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 curves.tangent_beta,
                 name=text("tradeoff.tangent_name"),
                 color=style.EXACT,
-                width=1.25,
+                card="supporting_line",
+                dash="dot",
+                width=1.5,
             ),
-            style.line(curves.alpha, curves.beta, name=text("tradeoff.curve_name"), color=style.EXACT, hover=hover),
+            style.line(
+                curves.alpha,
+                curves.beta,
+                name=text("tradeoff.curve_name"),
+                color=style.EXACT,
+                card="gaussian_tradeoff",
+                hover=hover,
+            ),
             style.dots(
-                [curves.alpha_here], [curves.beta_here], name=text("tradeoff.here_name"), color=style.EXACT, size=12
+                [curves.alpha_here],
+                [curves.beta_here],
+                name=text("tradeoff.here_name"),
+                color=style.EXACT,
+                card="gaussian_tradeoff",
+                size=12,
             ),
             style.labels(
                 [1.0, 1.0, 1.0],
@@ -101,9 +134,8 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                         delta=given(attack.delta),
                     ),
                 ],
-                color=style.QUIET,
+                color=[style.CONTEXT, style.EXACT, style.BOUND],
                 position="middle left",
-                textfont={"color": [style.QUIET, style.EXACT, style.BOUND], "size": 13},
             ),
         ],
         "layout": style.layout(
@@ -120,21 +152,20 @@ def people_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     said_in = np.array([1 - curves.beta_here, curves.alpha_here]) * PEOPLE_EACH
     said_out = np.array([curves.beta_here, 1 - curves.alpha_here]) * PEOPLE_EACH
     rows = np.array([0.0, 1.0])
-    above = rows - 0.34
     return {
         "data": [
-            _bar(said_in, rows, name=text("tradeoff.said_in"), color=style.PERSON),
-            _bar(said_out, rows, name=text("tradeoff.said_out"), color="#d9d9de"),
+            style.bars(said_in, rows, name=text("tradeoff.said_in"), color=style.PERSON, card="expected_people"),
+            style.bars(said_out, rows, name=text("tradeoff.said_out"), color=style.REST, card="expected_people"),
             style.labels(
                 [0.0, 0.0],
-                above,
+                rows - 0.34,
                 [text("tradeoff.said_in_label", count=rounded(float(count))) for count in said_in],
                 color=style.PERSON,
                 position="middle right",
             ),
             style.labels(
                 [PEOPLE_EACH, PEOPLE_EACH],
-                above,
+                rows + 0.34,
                 [text("tradeoff.said_out_label", count=rounded(float(count))) for count in said_out],
                 color=style.QUIET,
                 position="middle left",
@@ -164,26 +195,27 @@ def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     is_long = values > 0.75
     return {
         "data": [
-            _bar(values, rows, name=text("tradeoff.rates_name"), color=style.EXACT),
+            style.bars(values, rows, name=text("tradeoff.rates_name"), color=style.EXACT, card="best_rates"),
             style.dots(
                 [low, high, 0.0],
                 rows,
                 name=text("tradeoff.guess_name"),
                 color=style.INK,
-                marker={"symbol": "line-ns", "size": 22, "line": {"color": style.INK, "width": 2}},
+                card="blind_guessing",
+                symbol="line-ns",
+                size=22,
             ),
             style.labels(
                 values,
                 rows,
                 [percent(float(value)) for value in values],
-                color=style.INK,
+                color=[style.PAPER if long else style.INK for long in is_long],
                 position=["middle left" if long else "middle right" for long in is_long],
-                textfont={"color": ["white" if long else style.INK for long in is_long], "size": 13},
             ),
         ],
         "layout": style.layout(
             title=text("tradeoff.title.rates", tpr=percent(float(values[1])), fpr=percent(high)),
-            x=style.share_axis(text("axis.share")),
+            x={**style.share_axis(text("axis.share")), "dtick": 0.5},
             y=style.row_axis(names),
             hovermode=False,
         ),
@@ -191,17 +223,4 @@ def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
 
 
 def _area(x: np.ndarray, y: np.ndarray, color: str) -> style.Spec:
-    return style.line(x, y, name="", color="rgba(0,0,0,0)", width=0, fill="tozeroy", fillcolor=color)
-
-
-def _bar(values: np.ndarray, rows: np.ndarray, *, name: str, color: str) -> style.Spec:
-    return {
-        "type": "bar",
-        "orientation": "h",
-        "x": values,
-        "y": rows,
-        "width": 0.42,
-        "name": name,
-        "marker": {"color": color},
-        "hoverinfo": "skip",
-    }
+    return style.line(x, y, name="", color=style.CLEAR, width=0, fill="tozeroy", fillcolor=color)

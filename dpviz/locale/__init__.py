@@ -1,7 +1,8 @@
 """Every word a reader sees, by key and language, and the way numbers are written.
 
 The catalogues are gettext files, ``<language>/LC_MESSAGES/dpviz.po``, compiled to ``.mo`` beside them. Keys are
-dotted names (``composition.plain``); values may hold ``{name}`` placeholders, filled by `str.format`.
+dotted names (``composition.plain``); values may hold ``{name}`` placeholders, filled by `str.format`. A language is
+called as in HTML (``zh-Hans``), its folder as in gettext (``zh_Hans``).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Catalogue:
 
     def __init__(self, language: str) -> None:
         self.language = language
-        with (FOLDER / language / "LC_MESSAGES" / "dpviz.mo").open("rb") as compiled:
+        with (folder_of(language) / "dpviz.mo").open("rb") as compiled:
             self._texts = gettext.GNUTranslations(compiled)
         self._texts.add_fallback(_NoSuchText())
 
@@ -60,4 +61,9 @@ def catalogue(language: str = "en") -> Catalogue:
 
 def languages() -> tuple[str, ...]:
     """Return the languages that have a catalogue, in alphabetical order."""
-    return tuple(sorted(path.parts[-3] for path in FOLDER.glob("*/LC_MESSAGES/dpviz.mo")))
+    return tuple(sorted(path.parts[-3].replace("_", "-") for path in FOLDER.glob("*/LC_MESSAGES/dpviz.mo")))
+
+
+def folder_of(language: str) -> Path:
+    """Return the folder that holds a language's catalogue."""
+    return FOLDER / language.replace("-", "_") / "LC_MESSAGES"

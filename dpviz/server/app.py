@@ -23,6 +23,7 @@ from dpviz.server.assets import Assets, template_paths
 from dpviz.server.channels import ChannelsHandler, PageChannels
 from dpviz.server.handlers import HomeHandler, NotFound, PageHandler, StaticHandler
 from dpviz.server.kernels import PageKernels, ThisPython, private_folder
+from dpviz.server.languages import served_languages, surroundings
 from dpviz.server.notebooks import NotebookFolder
 from dpviz.server.pages import Page, Pages
 from dpviz.server.renderer import PageRenderer
@@ -125,6 +126,7 @@ class Gallery(Voila):  # type: ignore[misc]
         self.port = sockets[0].getsockname()[1]
         self.assets = Assets.collect()
         self.folder = NotebookFolder(self.settings.notebooks)
+        self.notebooks = tuple(self.folder.names())
         self.app = Application(**{**self.init_settings(), **self._limits()})
         self.app.add_handlers(".*$", self.init_handlers())
         server = HTTPServer(
@@ -134,7 +136,7 @@ class Gallery(Voila):  # type: ignore[misc]
         culling = PeriodicCallback(self.pages.end_abandoned, 1000 * self.settings.cull_interval)
         culling.start()
         packing = asyncio.create_task(asyncio.to_thread(self.assets.pack))
-        self.pages.keep_warm(self.folder.names())
+        self.pages.keep_warm([name for name in self.notebooks if "/" not in name])
         if announce:
             announce(self.display_address)
         if self.settings.open_browser:
@@ -168,13 +170,14 @@ class Gallery(Voila):  # type: ignore[misc]
             "default_handler_class": NotFound,
             "log_function": _log_faults,
             "serve_traceback": False,
+            "served_languages": served_languages(self.notebooks),
             "websocket_max_message_size": LARGEST_MESSAGE,
         }
 
     def init_handlers(self) -> list[tuple[Any, ...]]:
         """Return all addresses that are answered."""
         base = re.escape(self.settings.base_url)
-        notebooks = frozenset(self.folder.names())
+        notebooks = frozenset(self.notebooks)
         pages = {"pages": self.pages}
         return [
             (base, HomeHandler),
@@ -195,6 +198,7 @@ class Gallery(Voila):  # type: ignore[misc]
             base_url=self.settings.base_url,
             kernel_spec_manager=self.kernel_spec_manager,
             page_config={**self._page_config(), "kernelId": page.kernel_id},
+            surroundings=surroundings(page.notebook, self.notebooks, self.settings.base_url),
         )
 
     def _page_config(self) -> dict[str, Any]:

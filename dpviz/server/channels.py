@@ -52,11 +52,32 @@ class PageChannels(ZMQChannelsWebsocketConnection):
         super().handle_outgoing_message(stream, outgoing_msg)
 
     def _on_error(self, channel: str, msg: dict[str, Any], msg_list: list[Any]) -> None:  # noqa: ARG002
-        """Log a fault of a kernel and leave the browser only the word that there was one."""
-        if channel == "iopub" and self.session.unpack(msg_list[0])["msg_type"] == "error":
-            content = self.session.unpack(msg_list[3])
-            self.log.error("A kernel met a fault:\n%s", "\n".join(content.get("traceback", [])))
+        """Log a fault of a kernel and leave the browser only the word that there was one.
+
+        A fault comes as a message of its own, or kept in the state of an output widget that caught it.
+        """
+        if channel != "iopub":
+            return
+        kind = self.session.unpack(msg_list[0])["msg_type"]
+        if kind == "error":
+            self._log_fault(self.session.unpack(msg_list[3]))
             msg_list[3] = self.session.pack(HIDDEN_FAULT)
+        elif kind == "comm_msg" and b'"traceback"' in bytes(msg_list[3]):
+            msg_list[3] = self.session.pack(self._without_faults(self.session.unpack(msg_list[3])))
+
+    def _without_faults(self, value: Any) -> Any:
+        """Return a widget's state with every fault in it replaced, and log the fault."""
+        if isinstance(value, list):
+            return [self._without_faults(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("output_type") == "error":
+            self._log_fault(value)
+            return {"output_type": "error", **HIDDEN_FAULT}
+        return {name: self._without_faults(item) for name, item in value.items()}
+
+    def _log_fault(self, fault: dict[str, Any]) -> None:
+        self.log.error("A kernel met a fault:\n%s", "\n".join(fault.get("traceback", [])))
 
 
 class ChannelsHandler(PlainErrors, VoilaKernelWebsocketHandler):  # type: ignore[misc]

@@ -1,16 +1,17 @@
 """What is answered: the gallery's address, pages, static files. Anything else is not found."""
 
 import email.utils
-from http.client import responses
+from html import escape
 from typing import Any
 
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError, RequestHandler
 
 from dpviz.server.assets import PACKED, TEMPLATES, Assets, packed, plain
+from dpviz.server.languages import Language, language_of, page_address, preferred_language
 from dpviz.server.pages import Page, Pages, RoomFullError
 
-POLICY = "; ".join(
+_RULES = "; ".join(
     (
         "default-src 'self'",
         "script-src 'self' blob:",  # blob: the widgets' modules, which come from the kernel
@@ -20,20 +21,24 @@ POLICY = "; ".join(
         "object-src 'none'",
         "base-uri 'none'",
         "form-action 'none'",
-        "frame-ancestors 'self'",
     )
 )
+POLICY = f"{_RULES}; frame-ancestors 'self'"
+OPEN_POLICY = f"{_RULES}; frame-ancestors *"
+"""The policy of a page that was asked for with ``embed=1``: any site may frame it.
+
+That is safe here. A frame is dangerous where a click in it does something in its reader's name: there is no log-in, no
+cookie and nothing that a page could change but its own picture. Everybody who frames a page could open it just as well.
+"""
+
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-SENTENCES = {
-    403: "This address is answered only to the page it belongs to.",
-    404: "There is no page here.",
-    405: "This page can only be looked at.",
-    503: "All places are taken just now. Please try again in a minute.",
-}
+TOLD = frozenset({403, 404, 405, 503})
+"""The errors that have a name and a sentence of their own."""
+
 RETRY_AFTER = 60
 FOREVER = "public, max-age=31536000, immutable"
 TYPES = {
@@ -64,10 +69,32 @@ class PlainErrors(RequestHandler):
         self.set_header("Cache-Control", "no-store")
         if status_code == 503:
             self.set_header("Retry-After", str(RETRY_AFTER))
-        home = str(self.settings.get("base_url", "/"))
-        sentence = SENTENCES.get(status_code, "This could not be answered.")
-        name = responses.get(status_code, "Error")
-        self.finish(_MESSAGE.format(code=status_code, name=name, sentence=sentence, home=home))
+        language, home = self._language_and_home()
+        kind = status_code if status_code in TOLD else "other"
+        theme = _first(self, "theme")
+        words = {
+            "code": str(status_code),
+            "lang": language.code,
+            "name": language.text(f"server.error.{kind}.name"),
+            "sentence": language.text(f"server.error.{kind}.sentence"),
+            "to_gallery": language.text("server.error.home"),
+            "home": home,
+        }
+        attribute = f' data-theme="{theme}"' if theme in ("light", "dark") else ""
+        self.finish(_MESSAGE.format(theme=attribute, **{part: escape(word) for part, word in words.items()}))
+
+    def _language_and_home(self) -> tuple[Language, str]:
+        """Return the language of the address's folder, else the one the browser asks for, and its gallery."""
+        base_url, served = self.settings.get("base_url", "/"), self.settings.get("served_languages", ())
+        language = language_of(self.request.path.removeprefix(page_address("", base_url)))
+        if language.folder:
+            return language, page_address(language.index, base_url) if language in served else base_url
+        return preferred_language(self.request.headers.get("Accept-Language", ""), served), base_url
+
+
+def _first(handler: RequestHandler, word: str) -> str:
+    """Return the first value that the address gives a word, as the page's script reads it; "" if there is none."""
+    return handler.request.query_arguments.get(word, [b""])[0].decode("utf-8", "replace")
 
 
 class NotFound(PlainErrors):
@@ -79,13 +106,16 @@ class NotFound(PlainErrors):
 
 
 class HomeHandler(PlainErrors):
-    """Leads from the gallery's address to its page; the settings in the address go with it."""
+    """Leads from the gallery's address to its page in the browser's language; the settings go with it."""
 
     def get(self) -> None:
         """Redirect to the index."""
         query = f"?{self.request.query}" if self.request.query else ""
+        wanted = self.request.headers.get("Accept-Language", "")
+        language = preferred_language(wanted, self.settings["served_languages"])
         self.set_header("Cache-Control", "no-store")
-        self.redirect(f"{self.settings['base_url']}voila/render/index.ipynb{query}")
+        self.set_header("Vary", "Accept-Language")
+        self.redirect(f"{page_address(language.index, self.settings['base_url'])}{query}")
 
     head = get
 
@@ -98,6 +128,12 @@ class PageHandler(PlainErrors):
         self.pages = pages
         self.notebooks = notebooks
         self.page: Page | None = None
+
+    def set_default_headers(self) -> None:
+        """Set the safe headers; a page that was asked for as embedded may stand in any frame."""
+        super().set_default_headers()
+        if _first(self, "embed") == "1":
+            self.set_header("Content-Security-Policy", OPEN_POLICY)
 
     async def get(self, name: str) -> None:
         """Send the page as it is being written, so that its first words show at once."""

@@ -5,10 +5,12 @@ import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine
+from html import escape
 from pathlib import PurePosixPath
 from typing import Any
 
 from dpviz.server.kernels import PageKernels
+from dpviz.server.languages import language_of
 
 log = logging.getLogger("dpviz.server")
 
@@ -17,8 +19,6 @@ GRACE = 20.0
 
 PAUSE = 0.5
 """Seconds between two looks whether the warm pages may be filled up without slowing a reader."""
-
-FAULT = '<p class="page-fault" role="alert">This page could not be computed. Please report it; reload to try again.</p>'
 
 
 class RoomFullError(Exception):
@@ -73,7 +73,9 @@ class Pages:
     most : int
         Places for readers.
     warm : int
-        Pages of each notebook to keep ready.
+        Pages of each notebook that is kept warm to keep ready.
+    idle : float
+        Seconds alone after which a reader's page ends.
     """
 
     def __init__(
@@ -86,6 +88,8 @@ class Pages:
         self._warm = warm
         self._idle = idle
         self._waiting: dict[str, list[Page]] = {}
+        self._kept_warm: list[str] = []  # the notebooks, the one that was read last at the end
+        self._unable: set[str] = set()
         self._writing: set[asyncio.Task[Any]] = set()
         self._starting_or_ending: set[asyncio.Task[Any]] = set()
         self._is_closed = False
@@ -105,6 +109,7 @@ class Pages:
             raise RoomFullError
         if len(self.readers) >= self._most:
             self._end_loneliest()
+        self._prefer(notebook)
         waiting = self._waiting.get(notebook)
         page = waiting.pop(0) if waiting else self._open(notebook)
         page.opened = time.monotonic()
@@ -133,26 +138,46 @@ class Pages:
                 self.end(page.kernel_id)
 
     def keep_warm(self, notebooks: list[str]) -> None:
-        """Keep pages of the notebooks ready from now on, as many of each as was asked for."""
-        self._do(self._keep_warm(notebooks), self._writing)
+        """Keep pages of the notebooks ready from now on, as many of each as was asked for.
 
-    async def _keep_warm(self, notebooks: list[str]) -> None:
-        """Keep pages of the notebooks ready, one after the other, never while a reader's is written.
+        A notebook that is read later takes the place of the one that was not read for the longest time: so many
+        notebooks are warm as are named here, however many there are.
+        """
+        self._kept_warm = list(notebooks)
+        self._do(self._keep_warm(), self._writing)
+
+    def _prefer(self, notebook: str) -> None:
+        """Count a notebook as read last among those that are kept warm; the one not read for longest gives way."""
+        others = [name for name in self._kept_warm if name != notebook]
+        self._kept_warm = [*others, notebook][-len(self._kept_warm) :] if self._kept_warm else []
+
+    async def _keep_warm(self) -> None:
+        """Keep pages ready, one after the other, never while a reader's is written.
 
         A notebook whose page failed is left alone from then on: its readers are told.
         """
-        able = list(notebooks)
-        while self._warm and able:
-            missing = [name for name in able if len(self._waiting.get(name, ())) < self._warm]
+        while self._warm:
+            self._end_unused()
+            missing = [
+                name
+                for name in reversed(self._kept_warm)
+                if name not in self._unable and len(self._waiting.get(name, ())) < self._warm
+            ]
             if missing and all(page.is_written for page in self.readers.values()):
                 page = self._open(missing[0])
                 self._waiting.setdefault(page.notebook, []).append(page)
                 while not page.is_written:
                     await asyncio.sleep(PAUSE / 10)
                 if page.is_failed:
-                    able.remove(page.notebook)
+                    self._unable.add(page.notebook)
             else:
                 await asyncio.sleep(PAUSE)
+
+    def _end_unused(self) -> None:
+        """End the waiting pages of notebooks that are not kept warm any more."""
+        for name in self._waiting.keys() - set(self._kept_warm):
+            for page in self._waiting.pop(name):
+                self._do(self._end_kernel(page.kernel_id), self._starting_or_ending)
 
     def _open(self, notebook: str) -> Page:
         page = Page(notebook)
@@ -171,7 +196,7 @@ class Pages:
                 page.write(text)
         except Exception:
             log.exception("The page of %s could not be written.", page.notebook)
-            page.write(FAULT)
+            page.write(_fault(page.notebook))
             await self._give_up(page, kernel)
         finally:
             page.close()
@@ -215,3 +240,9 @@ class Pages:
         for kernel_id in list(self._kernels.list_kernel_ids()):
             self._do(self._end_kernel(kernel_id), self._starting_or_ending)
         await asyncio.gather(*self._starting_or_ending, return_exceptions=True)
+
+
+def _fault(notebook: str) -> str:
+    """Return what a page says that could not be written."""
+    sentence = language_of(notebook).text("server.page.fault")
+    return f'<p class="page-fault" role="alert">{escape(sentence)}</p>'

@@ -1,5 +1,6 @@
 """Writes a page: Voilà's renderer with templates that are compiled once."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from jinja2 import BytecodeCache
@@ -27,9 +28,14 @@ COMPILED = CompiledTemplates()
 
 
 class PageRenderer(NotebookRenderer):  # type: ignore[misc]
-    """Renders one notebook into one page."""
+    """Renders one notebook into one page, with what stands around it."""
+
+    def __init__(self, surroundings: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(**options)
+        self._surroundings = surroundings
 
     async def initialize(self, **options: Any) -> None:
         """Read the notebook and make the exporter ready."""
         await super().initialize(**options)
         self.exporter.environment.bytecode_cache = COMPILED
+        self.resources["around"] = self._surroundings

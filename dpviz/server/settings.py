@@ -40,7 +40,8 @@ class ServerSettings:
     max_kernels : int
         Readers' pages open at once, at least 1. Default: see `default_max_kernels`.
     warm : int
-        Pages of each notebook kept ready for the next reader, at least 0. They do not count as readers.
+        Pages of a notebook kept ready for the next reader, at least 0. They do not count as readers. Kept so
+        are as many notebooks as lie in the top folder: those, until others are read.
     notebooks : Path
         Folder of the pages; must hold ``index.ipynb``. Default: see `find_notebooks`.
     cull_idle_timeout : int

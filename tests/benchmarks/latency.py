@@ -2,13 +2,15 @@
 
 Run ``python -m tests.benchmarks.latency``; it starts its own servers and a headless chromium. Times are taken in the
 page itself, from the key press to the change of the drawn path. The same curve as ``interact`` with matplotlib is
-measured in the same run, since only ratios of one run mean anything on a shared machine.
+measured in the same run, since only ratios of one run mean anything on a shared machine. So is, with
+``--before FOLDER``, a clone of an earlier state: step by step and page by page in turn.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import os
 import shutil
 import statistics
 import subprocess
@@ -26,7 +28,8 @@ from dpviz.server.settings import find_notebooks
 from tests.browser.conftest import ARGUMENTS, DESKTOP
 from tests.serving import fetch, free_port, serving
 
-PAGES = ("composition", "laplace", "averaging", "tradeoff")
+# The pages, and the control that is stepped.
+PAGES = {"composition": "sigma", "laplace": "epsilon", "averaging": "repeats", "tradeoff": "count", "profile": "mu"}
 MATPLOTLIB = """
 %matplotlib inline
 import matplotlib.pyplot as plt
@@ -56,7 +59,8 @@ WATCH = """
 
 
 @contextmanager
-def server(folder: Path, warm: int):
+def server(folder: Path, warm: int, clone: Path | None = None):
+    """Serve a folder of notebooks with the dpviz that is installed, or with that of a clone."""
     port = free_port()
     url = f"http://127.0.0.1:{port}/"
     code = (
@@ -65,7 +69,13 @@ def server(folder: Path, warm: int):
     )
     with (
         tempfile.TemporaryDirectory() as logs,
-        serving([sys.executable, "-c", code], url, Path(logs) / "log.txt"),
+        serving(
+            [sys.executable, "-c", code],
+            url,
+            Path(logs) / "log.txt",
+            env={**os.environ, "PYTHONPATH": str(clone)} if clone else None,
+            cwd=clone,
+        ),
     ):
         yield url
 
@@ -96,7 +106,8 @@ def keyboard_steps(browser, url: str, page_name: str, steps: int) -> dict[str, f
     selector = ".dpviz-plot" if is_ours else ".widget-output, .jp-OutputArea-output"
     page.wait_for_selector(f"{selector} svg.main-svg" if is_ours else "img[src^='data:image/png']")
     page.wait_for_timeout(2500)
-    slider = page.get_by_role("slider").nth(1 if page_name == "composition" else 0)
+    name = PAGES.get(page_name)
+    slider = page.locator(f"[data-control='{name}'] [type=range]") if name else page.get_by_role("slider").first
     slider.focus()
     page.evaluate(WATCH, selector if is_ours else "body")
     for _ in range(5):
@@ -135,7 +146,7 @@ def fast_drag(browser, url: str) -> float:
     page.goto(f"{url}voila/render/composition.ipynb")
     page.wait_for_selector(".dpviz-plot svg.main-svg")
     page.wait_for_timeout(1500)
-    bounds = page.locator("[type=range]").nth(1).bounding_box()
+    bounds = page.locator("[data-control='sigma'] [type=range]").bounding_box()
     y = bounds["y"] + bounds["height"] / 2
     page.evaluate(
         "() => { window.last = 0; new MutationObserver(() => { window.last = performance.now(); })"
@@ -194,10 +205,27 @@ def import_seconds(statement: str) -> float:
     return min(float(run.stdout) for run in runs)
 
 
+def compare(browser, pages: Path, clone: Path, steps: int) -> None:
+    """Print this state beside an earlier one: time of a step, and from cold to the first picture."""
+    both = [name for name in PAGES if (clone / "notebooks" / f"{name}.ipynb").is_file()]
+    with server(pages, warm=0) as now, server(clone / "notebooks", warm=0, clone=clone) as before:
+        for name in both:
+            rows = [keyboard_steps(browser, url, name, steps) for url in (before, now)]
+            first = [[first_plot(browser, url, name)[0] for url in (before, now)] for _ in range(7)]
+            shown = [statistics.median(times) for times in zip(*first, strict=True)]
+            print(
+                f"{name}: step median {rows[0]['median ms']:.0f} -> {rows[1]['median ms']:.0f} ms,"
+                f" p95 {rows[0]['p95 ms']:.0f} -> {rows[1]['p95 ms']:.0f} ms;"
+                f" first picture {shown[0]:.2f} -> {shown[1]:.2f} s, ratio {shown[1] / shown[0]:.3f}",
+                flush=True,
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--burst", type=int, default=45)
+    parser.add_argument("--before", type=Path, help="clone of an earlier state, to measure beside this one")
     options = parser.parse_args()
     plain = import_seconds("import numpy, scipy.special")
     print(f"import: numpy + scipy.special {plain:.3f} s, dpviz {import_seconds('import dpviz'):.3f} s")
@@ -205,6 +233,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         pages = notebooks(Path(folder))
+        if options.before:
+            compare(browser, pages, options.before.resolve(), options.steps)
+            browser.close()
+            return
         with server(pages, warm=0) as url:
             for name in (*PAGES, "matplotlib"):
                 row = keyboard_steps(browser, url, name, options.steps)

@@ -55,7 +55,7 @@ def test_a_slider_moves_the_figures_in_lab(browser, lab, name):
     run_all(page, lab, name)
     picture = "() => [...document.querySelectorAll('.dpviz-plot path.js-line')].map(n => n.getAttribute('d')).join()"
     before = page.evaluate(picture)
-    slider = page.get_by_role("slider").nth(1)
+    slider = page.locator(".dpviz-controls [type=range]").nth(1)
     slider.scroll_into_view_if_needed()
     bounds = slider.bounding_box()
     y = bounds["y"] + bounds["height"] / 2

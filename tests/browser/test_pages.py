@@ -12,6 +12,7 @@ from dpviz.explainers import find_explainers
 from dpviz.locale.numbers import given, rounded
 
 PAGES = sorted(find_explainers())
+SLIDERS = ".dpviz-controls [type=range]"
 
 
 def control(page, key):
@@ -44,14 +45,14 @@ def test_page_renders(visit, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_a_keyboard_step_on_each_slider_moves_the_plot(visit, name):
     page = visit.open(name)
-    sliders = page.get_by_role("slider")
+    sliders = page.locator(SLIDERS)
     assert sliders.count() == sum(hasattr(c, "stops") for c in find_explainers()[name]().controls().values())
     for index in range(sliders.count()):
         before = visit.picture()
         text = sliders.nth(index).get_attribute("aria-valuetext")
         sliders.nth(index).press("ArrowRight")
         page.wait_for_function(
-            "n => document.querySelectorAll('[type=range]')[n.index].getAttribute('aria-valuetext') !== n.text",
+            "n => document.querySelectorAll('.dpviz-controls [type=range]')[n.index].getAttribute('aria-valuetext') !== n.text",
             arg={"index": index, "text": text},
         )
         visit.settle()
@@ -61,9 +62,9 @@ def test_a_keyboard_step_on_each_slider_moves_the_plot(visit, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_the_live_picture_equals_that_of_a_fresh_page(visit, name):
     page = visit.open(name)
-    for index in range(page.get_by_role("slider").count()):
+    for index in range(page.locator(SLIDERS).count()):
         for _ in range(3):
-            page.get_by_role("slider").nth(index).press("ArrowLeft")
+            page.locator(SLIDERS).nth(index).press("ArrowLeft")
     visit.settle()
     page.wait_for_function("() => location.search.length > 1")
     page.wait_for_timeout(500)
@@ -87,18 +88,17 @@ def test_typed_values_take_effect(visit):
         assert f"exact ε = {rounded(exact, 7)}" in page.locator(".dpviz-technical").inner_text()
 
 
-@pytest.mark.parametrize("typed", ["-1", "abc", "", "1,5", "nan", "1e999", "0"])
-def test_a_bad_value_shows_its_sentence_and_the_picture_stays(visit, typed):
+def test_a_bad_value_shows_its_sentence_and_the_picture_stays(visit):
     page = visit.open("composition")
     before = visit.picture()
     box = control(page, "sigma").locator(".dpviz-box")
-    box.fill(typed)
-    box.press("Enter")
     error = control(page, "sigma").locator(".dpviz-error")
-    error.filter(has_text=re.compile(".")).wait_for()
-    assert typed in error.inner_text()
-    assert box.get_attribute("aria-invalid") == "true"
-    assert visit.picture() == before
+    for typed in ("-1", "abc", "", "1,5", "nan", "1e999", "0"):
+        box.fill(typed)
+        box.press("Enter")
+        error.filter(has_text=f"“{typed}”").wait_for()
+        assert box.get_attribute("aria-invalid") == "true"
+        assert visit.picture() == before
     box.fill("8")
     box.press("Enter")
     visit.settle()
@@ -130,11 +130,7 @@ def test_two_visitors_with_different_links_do_not_mix(visit, browser, gallery):
 @pytest.mark.parametrize(
     "query",
     [
-        "?sigma=nan",
-        "?sigma=1e999",
-        "?k=-1",
-        "?sigma=<script>alert(1)</script>",
-        "?bad=1",
+        "?sigma=<script>alert(1)</script>&pin=<img>&breach=%3Cb%3E",
         "?k=" + "9" * 3000,
         "?%00=%ff&&=",
         "?k=1&k=2&k=x",

@@ -8,15 +8,18 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from dpviz.accounting.averaging import mean_mu, mean_sigma, simulate_means
-from dpviz.accounting.composition import exact_epsilon
+from dpviz.accounting.averaging import simulate_means
+from dpviz.accounting.correlated_noise import correlated_mean_mu, correlated_mean_sigma
 from dpviz.accounting.curves.composition import release_counts
+from dpviz.accounting.gaussian import gaussian_epsilon
 from dpviz.accounting.renyi_bounds import rdp_bound
 
 FloatArray = npt.NDArray[np.float64]
 
 DOTS = 50
-FRESH, CACHED = "fresh", "cached"
+FRESH, CORRELATED, CACHED = "fresh", "correlated", "cached"
+CORRELATIONS = {FRESH: 0.0, CORRELATED: 0.5, CACHED: 1.0}
+"""Correlation of the noises of any two answers, by where the answers come from."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class RepeatedAnswer:
         Where the privacy profile is read, in (0, 1).
     noise : str
         ``"fresh"``: each answer draws its own noise, a new access. ``"cached"``: one published answer, shown again.
+        ``"correlated"``: half of the noise's variance is drawn once for all answers, half for each.
     seed : int
         Of the simulated averages, >= 0.
     """
@@ -47,9 +51,9 @@ class RepeatedAnswer:
     seed: int
 
     @property
-    def accesses(self) -> int:
-        """Number of times the data are asked."""
-        return self.repeats if self.noise == FRESH else 1
+    def correlation(self) -> float:
+        """Correlation of the noises of any two answers."""
+        return CORRELATIONS[self.noise]
 
 
 @dataclass(frozen=True)
@@ -84,28 +88,26 @@ def averaging_curves(answer: RepeatedAnswer) -> AveragingCurves:
     >>> round(curves.spread_here, 2), round(curves.bound_here, 2), round(curves.exact_here, 2)
     (1.32, 4.28, 3.58)
     """
-    sigma, sensitivity, noise = answer.sigma, answer.sensitivity, answer.noise
-    price = {"sigma": sigma, "sensitivity": sensitivity, "delta": answer.delta}
-    repeats = release_counts()
-    accesses = repeats if answer.noise == FRESH else np.ones_like(repeats)
-    along = np.append(accesses, answer.accesses)  # the curve's counts, then this setting's own
-    exact, bound = exact_epsilon(count=along, **price), rdp_bound(count=along, **price)
+    along = np.append(release_counts(), answer.repeats)  # the curve's numbers of answers, then this setting's own
+    sigma, sensitivity, correlation = answer.sigma, answer.sensitivity, answer.correlation
+    spread = correlated_mean_sigma(sigma=sigma, repeats=along, correlation=correlation)
+    mu = correlated_mean_mu(sigma=sigma, sensitivity=sensitivity, repeats=along, correlation=correlation)
+    exact = gaussian_epsilon(answer.delta, mu=mu)
+    bound = rdp_bound(count=1, sigma=spread, sensitivity=sensitivity, delta=answer.delta)
     mus = mus_shown()
     return AveragingCurves(
         answer=answer,
-        means=simulate_means(
-            np.random.default_rng(answer.seed), sigma=sigma, repeats=answer.repeats, noise=noise, size=DOTS
-        ),
-        spread_here=mean_sigma(sigma=sigma, repeats=answer.repeats, noise=noise),
-        mu_here=mean_mu(sigma=sigma, sensitivity=sensitivity, repeats=answer.repeats, noise=noise),
+        means=simulate_means(np.random.default_rng(answer.seed), sigma=float(spread[-1]), repeats=1, size=DOTS),
+        spread_here=float(spread[-1]),
+        mu_here=float(mu[-1]),
         exact_here=float(exact[-1]),
         bound_here=float(bound[-1]),
-        repeats=repeats,
-        spread=mean_sigma(sigma=sigma, repeats=repeats, noise=noise),
+        repeats=release_counts(),
+        spread=spread[:-1],
         exact=exact[:-1],
         bound=bound[:-1],
         mus=mus,
-        identity=answer.sensitivity / mus,
+        identity=sensitivity / mus,
     )
 
 

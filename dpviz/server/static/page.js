@@ -1,7 +1,14 @@
-// The page around the notebook: says that it is starting, that it is ready, and that its kernel was lost.
+// The page around the notebook: how it looks, where its links lead, that it is starting, ready, or has lost its kernel.
 "use strict";
 
 (() => {
+  const root = document.documentElement;
+
+  // How the page looks stands in its address. This script runs before the body is there, so nothing changes in sight.
+  const looks = new URLSearchParams(location.search);
+  for (const word of ["teach", "embed", "lock"]) if (looks.get(word) === "1") root.dataset[word] = "";
+  if (["light", "dark"].includes(looks.get("theme"))) root.dataset.theme = looks.get("theme");
+
   const LOST_AFTER = 4000; // ms; a shorter interruption is mended by the front end itself
   const KERNEL = /\/api\/kernels\/([0-9a-f-]{36})$/;
 
@@ -19,7 +26,50 @@
   const tell = navigator.sendBeacon.bind(navigator);
   navigator.sendBeacon = (address, data) => /\/voila\/api\/shutdown\//.test(address) || tell(address, data);
 
+  // A page that the browser kept when it was left shows a kernel that has ended since.
+  window.addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
+
   const byId = (id) => document.getElementById(id);
+
+  // Without a word, then as the system says; the rest of the address stays as it is written.
+  function turnTheme() {
+    const next = { undefined: "light", light: "dark" }[root.dataset.theme];
+    if (next) root.dataset.theme = next;
+    else delete root.dataset.theme;
+    const others = location.search.slice(1).split("&").filter((part) => part && !part.startsWith("theme="));
+    const parts = next ? [...others, `theme=${next}`] : others;
+    const search = parts.length ? `?${parts.join("&")}` : "";
+    history.replaceState(history.state, "", `${location.pathname}${search}${location.hash}`);
+    document.dispatchEvent(new Event("dpviz-address"));
+  }
+
+  // A link to the page in another language takes the whole state along, one to another page of ours how it looks.
+  const written = new WeakMap();
+  function pointOn(link) {
+    if (link.origin !== location.origin || !link.pathname.endsWith(".ipynb") || link.getAttribute("href")[0] === "#") return;
+    if (!written.has(link)) written.set(link, link.search);
+    if (link.closest(".page-languages")) link.search = location.search;
+    else link.search = withLooks(written.get(link));
+  }
+
+  function withLooks(search) {
+    const [own, here] = [search, location.search].map((text) => new URLSearchParams(text));
+    const more = ["teach", "theme"].filter((word) => here.has(word) && !own.has(word));
+    return [...search.slice(1).split("&").filter(Boolean), ...more.map((word) => new URLSearchParams({ [word]: here.get(word) }))].join("&");
+  }
+
+  for (const kind of ["pointerdown", "focusin", "click"])
+    document.addEventListener(kind, ({ target }) => {
+      const link = target.closest?.("a[href]");
+      if (link) pointOn(link);
+    }, true);
+
+  document.addEventListener("click", ({ target }) => target.closest?.(".page-theme") && turnTheme());
+
+  function followAddress() {
+    for (const link of document.querySelectorAll(".page-languages a")) pointOn(link);
+    byId("page-address").textContent = location.href;
+  }
 
   function isShown() {
     const cells = byId("rendered_cells");
@@ -32,7 +82,7 @@
   function showReady() {
     if (!isShown()) return false;
     byId("page-starting").hidden = true;
-    document.documentElement.dataset.page = "ready";
+    root.dataset.page = "ready";
     return true;
   }
 
@@ -67,6 +117,8 @@
   }, true);
 
   document.addEventListener("DOMContentLoaded", () => {
+    document.addEventListener("dpviz-address", followAddress);
+    followAddress();
     const observer = new MutationObserver(() => showReady() && observer.disconnect());
     observer.observe(byId("rendered_cells"), { childList: true, subtree: true, characterData: true });
     if (showReady()) observer.disconnect();
