@@ -188,7 +188,7 @@ def test_settings_that_do_not_go_together_get_a_sentence(reader, monkeypatch):
     monkeypatch.setattr(type(page), "compute", staticmethod(refusing))
     name = next(iter(page.controls()))
     reply = reader.ask(**{name: ends(page.controls()[name])[1]})
-    assert "sigma must be larger than that" in reply["notes"][0]
+    assert reply["notes"] == [page.text("input.domain", symbol=page._symbol("sigma"), given=1.0)]
     assert reply["fault"] == ""
 
 

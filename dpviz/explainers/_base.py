@@ -213,7 +213,8 @@ class Explainer(ABC, Generic[P, R]):
             more = self._carry_out(request)
             reply = self._reply(request.count, **more)
         except DomainError as error:
-            reply = self._reply(request.count, notes=(self.text("input.domain", why=str(error)),))
+            symbol = self._symbol(error.name)
+            reply = self._reply(request.count, notes=(self.text("input.domain", symbol=symbol, given=error.value),))
         except Exception as error:
             log.exception("%s: the page could not follow %s", self.name, request)
             fault = self.text("panel.fault", kind=type(error).__name__)
@@ -258,6 +259,11 @@ class Explainer(ABC, Generic[P, R]):
             self._redraw(after, answer)
             self._remember(before, request)
         return more
+
+    def _symbol(self, parameter: str) -> str:
+        """Return the symbol of the control that sets a parameter; its own name where none does."""
+        control = self._controls.get(parameter)
+        return self.text(f"control.{control.texts}.symbol") if control else parameter
 
     def _chosen(self, declared: Mapping[str, Any]) -> Settings:
         """Return the settings of a preset; the seed stays."""

@@ -105,7 +105,8 @@ class Speech:
     def scenario_item(self, name: str, words: Words) -> dict[str, str]:
         """Return a scenario as an item of a worksheet; its answer is the live sentence."""
         ask, said = self._text(f"{self._page}.scenario.{name}.ask", **words), self.sentences(words)
-        return {**self.story(name, words), "ask": ask, "answer": f"{said['plain']} {said['technical']}"}
+        answer = self._text("panel.sentences", first=said["plain"], second=said["technical"])
+        return {**self.story(name, words), "ask": ask, "answer": answer}
 
     def breach_item(self, name: str, words: Words) -> dict[str, str]:
         """Return a broken assumption as an item of a worksheet."""

@@ -65,7 +65,7 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             "sensitivity": given(params.sensitivity),
             "change": given(params.change),
         }
-        worst = {"worst": rounded(result.real_epsilon, 6), "worst_factor": exponential(result.real_epsilon, 4)}
+        worst = {"worst": given(float(f"{result.real_epsilon:.6g}")), "worst_factor": exponential(result.real_epsilon, 4)}
         key = "kept" if params.is_kept else "broken"
         return {
             **claimed,
@@ -104,4 +104,4 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
         if log_ratio == 0:
             return self.text("laplace.sight_even")
         key = "with" if log_ratio > 0 else "without"
-        return self.text(f"laplace.sight_{key}", ratio=exponential(abs(log_ratio)))
+        return self.text(f"laplace.sight_{key}", ratio=exponential(abs(log_ratio), 4))

@@ -219,7 +219,7 @@ function makeSentence({ words, page }) {
     if (page()?.classList.contains("dpviz-hide-answers")) return;
     const news = now.filter((line) => !said.includes(line));
     said = now;
-    if (news.length > 0) setText(spoken, news.join(" "));
+    if (news.length > 0) spoken.replaceChildren(...news.map((line) => element("p", "", line)));
   });
 
   return {
@@ -234,7 +234,7 @@ function makeSentence({ words, page }) {
       setItems(notes, reply.notes, (note) => element("p", "", note));
       const { title, story, lesson } = reply.story;
       const around = [title, story, lesson, reply.breach_line, reply.pin, reply.prediction.line].filter(Boolean);
-      now = [...around, `${reply.plain} ${reply.technical}`];
+      now = [...around, reply.plain, reply.technical];
       said ??= around;
       speak();
     },

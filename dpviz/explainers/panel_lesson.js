@@ -119,7 +119,7 @@ function makeStrip({ words }) {
   const item = ([label, text, isCaveat]) => {
     const node = element("div", isCaveat ? "dpviz-caveat" : "");
     const said = element("dd");
-    if (isCaveat) said.append(element("strong", "", words.caveat), " ");
+    if (isCaveat) said.append(element("strong", "", words.caveat));
     said.append(text);
     node.append(element("dt", "", label), said);
     return node;

@@ -62,7 +62,7 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
     }
     prediction: ClassVar[Prediction] = Prediction(
         control=Choice("pair", "", tuple(PAIRS)),
-        settings={"count": 1, "sigma": 0.793, "epsilon": PAIRS["first"][0], "delta": PAIRS["first"][1]},
+        settings={"count": 1, "sigma": 0.79224, "epsilon": PAIRS["first"][0], "delta": PAIRS["first"][1]},
         answer=lambda _curves: min(PAIRS, key=pair_mu),
         figure="rates",
         place=lambda _curves, pair: (float(gaussian_advantage(pair_mu(pair))), _BESIDE_ADVANTAGE[pair]),

@@ -141,7 +141,7 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             title=text(
                 f"laplace.title.ratio_{key}",
                 epsilon=given(claim.epsilon),
-                real=rounded(curves.real_epsilon, 6),
+                real=given(float(f"{curves.real_epsilon:.6g}")),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
             y=style.axis(text("axis.log_ratio"), low=-top, high=top),

@@ -1,6 +1,7 @@
 """Kinds of fault that public bug reports tell of pages like these, each ruled out here under its own name."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -68,7 +69,7 @@ def test_a_slider_over_tiny_numbers_reaches_more_than_its_ends(visit):
         slider(page, "delta").press("ArrowRight")
         seen.append(slider(page, "delta").get_attribute("aria-valuetext"))
     assert len(set(seen)) == 20
-    assert not any("0.00" in text for text in seen), "a readout of two decimals hides small values"
+    assert not any(re.match(r"0\.0*( |$)", text) for text in seen), "a readout of two decimals hides small values"
     assert seen[0].startswith("2e-6")
 
 
@@ -203,6 +204,7 @@ def test_the_back_button_gives_a_page_that_moves(visit):
 def test_a_finger_drags_a_slider_and_not_the_page(phone):
     page = phone.open("composition")
     session = page.context.new_cdp_session(page)
+    slider(page, "sigma").scroll_into_view_if_needed()
     bounds = slider(page, "sigma").bounding_box()
     y = bounds["y"] + bounds["height"] / 2
     before, scrolled = box(page, "sigma").input_value(), page.evaluate("() => scrollY")

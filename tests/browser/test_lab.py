@@ -37,6 +37,8 @@ def run_all(page, url, name):
     page.goto(f"{url}lab/tree/{name}.ipynb?reset")
     page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=PATIENCE)
     page.locator(".jp-Notebook-ExecutionIndicator[data-status='idle']").first.wait_for(timeout=PATIENCE)
+    # The menu asks for a kernel until the notebook has its own, whatever its indicator says.
+    page.locator(".jp-KernelName").filter(has_text="Python 3").first.wait_for(timeout=PATIENCE)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     page.wait_for_function(

@@ -61,7 +61,7 @@
   for (const kind of ["pointerdown", "focusin", "click"])
     document.addEventListener(kind, ({ target }) => {
       const link = target.closest?.("a[href]");
-      if (link) pointOn(link);
+      if (link && !link.closest(".dpviz")) pointOn(link); // an explainer's own links follow its state themselves
     }, true);
 
   document.addEventListener("click", ({ target }) => target.closest?.(".page-theme") && turnTheme());
@@ -110,9 +110,10 @@
     },
   });
 
-  // The front end opens every link of an output in a new tab; one to a page of ours stays in this one.
+  // The front end opens every link of an output in a new tab; one to a page of ours stays in this one, but for those
+  // that lead out of a frame.
   document.addEventListener("click", ({ target }) => {
-    const link = target.closest?.("a[href][target='_blank']");
+    const link = "embed" in root.dataset ? null : target.closest?.("a[href][target='_blank']");
     if (link && new URL(link.href).origin === location.origin) link.removeAttribute("target");
   }, true);
 
