@@ -71,12 +71,11 @@ def test_cards_show_the_line_as_it_is_drawn():
 
 def test_bounds_are_dashed_and_exact_lines_solid():
     """The status of a card and the look of its line say the same."""
-    helpers = {"supporting_line"}  # exact, and dotted since the curve it touches is solid
     for name in PAGES:
         for figure, spec in fresh_specs(name).items():
             for trace in spec["data"]:
                 for card in cards_of(trace):
-                    if trace["type"] == "scatter" and trace["mode"] == "lines" and card not in helpers:
+                    if trace["type"] == "scatter" and trace["mode"] == "lines":
                         is_solid = trace["line"]["dash"] == "solid"
                         assert is_solid or STATUS[card] != "exact", (figure, card)
                         assert not is_solid or STATUS[card] != "upper", (figure, card)

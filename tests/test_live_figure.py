@@ -1,6 +1,7 @@
 """LiveFigure: only what changed travels, once, and nothing is missed."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -130,3 +131,30 @@ VALUES = st.recursive(
 def test_edits_turn_one_figure_into_the_other(before, after):
     edited = patched(copied(before), [(path, copied(value)) for path, value in differences(before, after)])
     assert is_same(edited, after)
+
+
+def test_cards_and_dark_colours_travel_once(monkeypatch):
+    from dpviz.figures import DARK
+
+    sent = []
+    monkeypatch.setattr(LiveFigure, "send", lambda self, content, buffers=None: sent.append(content))
+    card = {"name": "a", "title": "A line", "status": "exact", "parts": [["Status", "exact"]]}
+    figure = LiveFigure(SPEC, words={}, cards=[card])
+    assert figure.get_state(["_cards", "_dark"]) == {"_cards": [card], "_dark": DARK}
+    after = copied(SPEC)
+    after["layout"]["title"]["text"] = "after"
+    figure.show(after)
+    [content] = sent
+    assert "A line" not in json.dumps(content)
+
+
+def test_the_parts_of_the_script_share_one_scope_in_peace():
+    """All parts are joined into one module: each is in it, no name is declared twice, and one thing is exported."""
+    from dpviz.explainers import _live_figure
+
+    parts = {path.name for path in _live_figure._HERE.glob("figure_*.js")} | {"live_figure.js"}
+    assert parts == set(_live_figure._SCRIPTS)
+    names = re.findall(r"^(?:async )?(?:function|const|let) (\w+)", LiveFigure._esm, flags=re.MULTILINE)
+    assert len(names) == len(set(names))
+    assert LiveFigure._esm.count("export default") == 1
+    assert "innerHTML" not in LiveFigure._esm

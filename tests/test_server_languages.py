@@ -95,20 +95,6 @@ def test_home_is_the_gallery_of_the_language_or_else_the_english_one() -> None:
     assert surroundings("zh/a.ipynb", ["index.ipynb", "zh/a.ipynb"], "/")["home"] == "/voila/render/index.ipynb"
 
 
-class Half:
-    """A catalogue that lacks every text."""
-
-    def __call__(self, key: str) -> str:
-        raise KeyError(key)
-
-
-def test_a_text_that_is_not_translated_yet_is_english(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = spoken.catalogue
-    monkeypatch.setattr(spoken, "catalogue", lambda code: Half() if code == "ja" else whole(code))
-    assert JAPANESE.text("server.page.skip") == whole("en")("server.page.skip")
-    assert JAPANESE.own_name == "ja"
-
-
 # ------------------------------------------------------------------------------------------- pages
 
 

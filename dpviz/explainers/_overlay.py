@@ -66,25 +66,32 @@ def _copies(spec: Spec, other: Spec | None, kind: str, color: str, text: Catalog
     bars = [at for at, trace in enumerate(spec["data"]) if trace["type"] == "bar"]
     stacked = bars[1:] if spec["layout"].get("barmode") == "stack" else []  # their ends say nothing of themselves
     pairs = [
-        (at, trace)
+        (trace, None if other is None else other["data"][at])
         for at, trace in enumerate(spec["data"])
         if trace.get("name") and at not in stacked and trace.get("line", {}).get("color") != style.CONTEXT
     ]
-    copies: list[Spec] = []
-    is_labelled = False
-    for at, trace in pairs:
-        twin = None if other is None else other["data"][at]
-        if twin is None or all(np.array_equal(trace[side], twin[side], equal_nan=True) for side in ("x", "y")):
-            copies.append(_HIDDEN)
-            continue
-        is_dot = "lines" not in twin.get("mode", "markers")
-        label = text(f"overlay.{kind}_label") if is_dot and not is_labelled else ""
-        is_labelled = is_labelled or bool(label)
-        copies.append(_copy(twin, color, text(f"overlay.{kind}", name=twin["name"]), label))
-    return copies
+    twins = [None if twin is None or _is_same(trace, twin) else twin for trace, twin in pairs]
+    dots = [twin for twin in twins if twin is not None and "lines" not in twin.get("mode", "markers")]
+    labelled = min(dots, key=lambda twin: len(twin["x"]), default=None)
+    return [
+        _HIDDEN
+        if twin is None
+        else _copy(
+            twin,
+            color,
+            text(f"overlay.{kind}", name=twin["name"]),
+            text(f"overlay.{kind}_label") if twin is labelled else "",
+            "bottom center" if kind == "pinned" else "top center",
+        )
+        for twin in twins
+    ]
 
 
-def _copy(trace: Spec, color: str, name: str, label: str) -> Spec:
+def _is_same(trace: Spec, twin: Spec) -> bool:
+    return all(np.array_equal(trace[side], twin[side], equal_nan=True) for side in ("x", "y"))
+
+
+def _copy(trace: Spec, color: str, name: str, label: str, side: str) -> Spec:
     """Return a trace drawn thinly in one colour; a bar becomes a mark at its end."""
     looks: dict[str, Any] = {
         "type": "scatter",
@@ -105,7 +112,7 @@ def _copy(trace: Spec, color: str, name: str, label: str) -> Spec:
         "mode": "markers+text",
         "marker": {"symbol": symbol, "color": color, "size": size, "line": {"color": color, "width": 2}},
         "text": [label, *[""] * (len(trace["x"]) - 1)],
-        "textposition": "bottom left",
+        "textposition": side,
         "textfont": {"color": color, "size": 12},
         "cliponaxis": False,
     }

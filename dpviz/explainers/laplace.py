@@ -65,7 +65,10 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             "sensitivity": given(params.sensitivity),
             "change": given(params.change),
         }
-        worst = {"worst": given(float(f"{result.real_epsilon:.6g}")), "worst_factor": exponential(result.real_epsilon, 4)}
+        worst = {
+            "worst": given(float(f"{result.real_epsilon:.6g}")),
+            "worst_factor": exponential(result.real_epsilon, 4),
+        }
         key = "kept" if params.is_kept else "broken"
         return {
             **claimed,

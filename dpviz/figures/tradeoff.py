@@ -103,8 +103,7 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 name=text("tradeoff.tangent_name"),
                 color=style.EXACT,
                 card="supporting_line",
-                dash="dot",
-                width=1.5,
+                width=1.25,
             ),
             style.line(
                 curves.alpha,

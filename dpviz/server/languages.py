@@ -30,23 +30,16 @@ class Language:
 
     @property
     def own_name(self) -> str:
-        """What its speakers call it; its code until the catalogue says."""
-        text = catalogue(self.code)
-        try:
-            return text("server.own_name")
-        except KeyError:
-            return self.code
+        """What its speakers call it."""
+        return self.text("server.own_name")
 
     def named(self, page: str) -> str:
         """Return the notebook of a page in this language."""
         return f"{self.folder}/{page}" if self.folder else page
 
     def text(self, key: str) -> str:
-        """Return one of the server's texts, in English until the catalogue has it."""
-        try:
-            return catalogue(self.code)(key)
-        except KeyError:
-            return catalogue(ENGLISH.code)(key)
+        """Return one of the server's texts."""
+        return catalogue(self.code)(key)
 
 
 ENGLISH = Language("en", "")
