@@ -128,9 +128,20 @@ function render({ model, el }) {
       part.complain(reply.errors[name] ?? "");
     }
     for (const piece of pieces) piece.show(reply, isLatest);
+    if (page) keepRoom([reply.scenario, reply.breach, reply.pin, reply.prediction.phase].join());
     sentence.state(Object.values(parts).map((part) => part.said()));
     page?.classList.toggle("dpviz-stale", Boolean(reply.fault));
     if (page) Object.assign(page.dataset, { ready: reply.count, messages: reply.messages });
+  }
+
+  // What has stood above the figures keeps its room, so that they do not move while a control does.
+  let width = 0;
+  let above; // what stands there
+  function keepRoom(now) {
+    if (now === above && page.clientWidth === width) return;
+    if (page.clientWidth !== width) lead.style.minHeight = "";
+    [above, width] = [now, page.clientWidth];
+    lead.style.minHeight = `${lead.offsetHeight}px`;
   }
 
   const onDrag = ({ detail }) => {
@@ -142,6 +153,7 @@ function render({ model, el }) {
     const scale = Number(getComputedStyle(page).getPropertyValue("--scale")) || 1;
     const isBroad = page.clientWidth >= BROAD * scale;
     page.classList.toggle("dpviz-broad", isBroad);
+    keepRoom(above);
     if (isBroad && rest.parentNode !== side) side.append(rest);
     if (!isBroad && rest.parentNode !== page) page.append(rest);
     page.style.setProperty("--panel", `${panel.offsetHeight}px`);

@@ -136,6 +136,14 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 color=[style.CONTEXT, style.EXACT, style.BOUND],
                 position="middle left",
             ),
+            style.labels(
+                0.7 * curves.tangent_alpha[1:],
+                0.3 * curves.tangent_beta[:1],
+                [text("tradeoff.tangent_label")],
+                color=style.EXACT,
+                position="middle left" if curves.tangent_alpha[1] > 0.5 else "middle right",
+                size=12,
+            ),
         ],
         "layout": style.layout(
             title=text("tradeoff.title.curve", mu=rounded(curves.mu)),

@@ -165,6 +165,24 @@ def test_plots_and_labels_stay_the_same_nodes_during_a_drag(visit):
     assert page.evaluate("() => window.lowest") > 100
 
 
+def test_a_moved_drawing_is_the_one_that_would_be_drawn(visit):
+    """What is moved by hand during a drag stands where plotly.js would put it, labels and a pin's copies too."""
+    read = (
+        "n => [...n.querySelectorAll('.textpoint > text, .point')].map(t =>"
+        " [t.textContent, ...['x', 'y', 'transform'].map(name => t.getAttribute(name))].join())"
+    )
+    page = visit.open("composition", "?k=400&pin=k:100,sigma:8")
+    visit.settle()
+    slider(page, "sigma").press("ArrowRight")
+    page.wait_for_function(
+        "() => { const d = document.querySelector('.dpviz-plot').dataset; return d.drawn !== d.settled; }"
+    )
+    plot = page.locator(".dpviz-plot").first
+    moved = plot.evaluate(read)
+    visit.settle()
+    assert moved == plot.evaluate(read)
+
+
 def test_figures_follow_the_width_of_the_window(visit):
     page = visit.open("averaging")
     fits = (
