@@ -40,7 +40,14 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 _FIGURE_TOOLS = ("table", "cards", "csv", "svg", "png")
-_FIGURE_WORDS = (*_FIGURE_TOOLS, *(f"{tool}_hint" for tool in _FIGURE_TOOLS), "table_note", "no_library")
+_FIGURE_WORDS = (
+    *_FIGURE_TOOLS,
+    *(f"{tool}_hint" for tool in _FIGURE_TOOLS),
+    "table_note",
+    "no_library",
+    "curve",
+    "status",
+)
 _MOST_UNDOS = 200
 
 log = logging.getLogger("dpviz")
@@ -223,7 +230,7 @@ class Explainer(ABC, Generic[P, R]):
 
     def _carry_out(self, request: Request) -> dict[str, Any]:
         """Bring the page into the state that is asked for; return what else there is to say."""
-        before, answer = self._state, self._answer
+        before, answer = self._state, replace(self._answer, error="")
         after = before
         more: dict[str, Any] = {}
         match request.kind:

@@ -25,6 +25,10 @@ class Check:
         return abs(self.shown - self.found) <= self.tolerance * max(abs(self.shown), abs(self.found))
 
 
+def _written(value: float) -> str:
+    return numbers.given(float(f"{value:.{_DIGITS}g}"))
+
+
 @dataclass(frozen=True)
 class PageCheck:
     """All checks of a page; as the value of a notebook's last cell it is a small table."""
@@ -54,8 +58,8 @@ class PageCheck:
         return [
             (
                 self.text(check.key),
-                numbers.rounded(check.shown, _DIGITS),
-                numbers.rounded(check.found, _DIGITS),
+                _written(check.shown),
+                _written(check.found),
                 self.text("check.yes" if check.holds else "check.no"),
             )
             for check in self.checks

@@ -87,13 +87,13 @@ class Slider:
         try:
             value = numbers.number(text)
         except ValueError:
-            raise InputError("input.not_a_number", given=given) from None
+            raise InputError("input.not_a_count" if self.is_whole else "input.not_a_number", given=given) from None
         if not self.low <= value <= self.high:
             raise InputError(
                 "input.out_of_range",
                 given=given,
-                low=numbers.rounded(self.low, 7),
-                high=numbers.rounded(self.high, 7),
+                low=numbers.given(self.low),
+                high=numbers.given(self.high),
             )
         if not self.is_whole:
             return value
@@ -129,6 +129,8 @@ class Choice:
 
     def read(self, text: str) -> str:
         """Return the option named `text`, or raise `InputError`."""
+        if not text:
+            raise InputError("input.nothing_chosen")
         if text not in self.options:
             raise InputError("input.not_an_option", given=shortened(text), options=", ".join(self.options))
         return text

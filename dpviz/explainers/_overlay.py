@@ -147,7 +147,7 @@ def _answers(marks: Marks | None, text: Catalogue) -> Sequence[Spec]:
             "line": {"color": style.GUESS, "width": 2},
         },
         "text": [text("overlay.guess_label"), text("overlay.answer_label")][: len(points)],
-        "textposition": ["middle left", "middle right"][: len(points)],
+        "textposition": ["middle left", "top right"][: len(points)],
         "textfont": {"color": style.GUESS, "size": 13},
         "cliponaxis": False,
         "hoverinfo": "skip",

@@ -54,6 +54,7 @@ _WORDS = (
     "position",
     "worksheet",
     "key",
+    "sheet_title",
     "close",
 )
 

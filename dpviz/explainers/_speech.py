@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dpviz
-from dpviz.explainers._controls import Choice, Controls
+from dpviz.explainers._controls import Choice, Control, Controls
 from dpviz.explainers._lesson import BROKEN, CONTRACT, Breach, Prediction
 from dpviz.explainers._settings import Settings, by_key
 from dpviz.locale import Catalogue
@@ -152,7 +152,16 @@ class Speech:
         return {**spec, "layout": {**layout, "meta": meta}}
 
     def _state(self, settings: Settings) -> str:
-        return ", ".join(f"{key} = {text}" for key, text in by_key(self._controls, settings).items())
+        """Return the settings as a sentence says them: by symbol, options by their words."""
+        said = (
+            f"{self._text(f'control.{control.texts}.symbol')} = {self._value(control, settings[name])}"
+            for name, control in self._controls.items()
+        )
+        return self._text("panel.between").join(said)
+
+    def _value(self, control: Control, value: Any) -> str:
+        is_choice = isinstance(control, Choice)
+        return self._text(f"control.{control.key}.{value}") if is_choice else control.write(value)
 
     def _answer(self, prediction: Prediction, value: Any) -> str:
         """Return an answer as a sentence says it."""

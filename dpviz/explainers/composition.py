@@ -91,8 +91,8 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "more": rounded(100 * (bound / exact - 1)) if exact > 0 else "∞",
             "alone": rounded(params.sensitivity / result.mu),
             "improved": rounded_up(result.ladder["improved"], 7),
-            "basic": rounded_up(result.ladder["basic"]),
-            "advanced": rounded_up(result.ladder["advanced"]),
+            "basic": rounded_up(result.ladder["basic"], 4),
+            "advanced": rounded_up(result.ladder["advanced"], 4),
             "releases": self.text("composition.one_release")
             if params.count == 1
             else self.text("composition.releases", count=given(params.count)),

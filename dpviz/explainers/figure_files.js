@@ -92,11 +92,11 @@ function quoted(value) {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function csv(spec, cards) {
+function csv(spec, cards, words) {
   const meta = spec.layout.meta ?? {};
   const lines = [spec.layout.title?.text ?? "", ...(meta.receipt ?? [])].map((line) => `# ${line}`);
   const drawn = curves(spec);
-  lines.push(["curve", "status", ...(drawn[0]?.heads ?? ["x", "y"])].map(quoted).join(","));
+  lines.push([words.curve, words.status, ...(drawn[0]?.heads ?? ["x", "y"])].map(quoted).join(","));
   for (const { name, trace, x, y } of drawn) {
     const status = statusOf(trace, cards);
     for (let at = 0; at < x.length; at += 1) lines.push([name, status, x[at], y[at]].map(quoted).join(","));

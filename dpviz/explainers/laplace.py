@@ -75,7 +75,7 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
             **worst,
             "odds": percent(float(result.posterior[len(result.priors) // 2]), 4),
             "sight": self._sight(result.log_ratio_here),
-            "ratio": exponential(abs(result.log_ratio_here)),
+            "ratio": exponential(abs(result.log_ratio_here), 4),
             "log_ratio": rounded(result.log_ratio_here, 4),
             "output": given(params.output),
             "scale": rounded(result.scale, 4),

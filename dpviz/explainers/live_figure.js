@@ -253,7 +253,7 @@ function makeView(el, current, { words, cards, dark }) {
   };
   opener("table", table, () => fillTable(table, current(), words));
   if (cards.length) opener("cards", explained, () => fillCards(explained, cards, dark));
-  button("csv", () => saveText(csv(current(), cards), fileName(current(), "csv"), "text/csv"));
+  button("csv", () => saveText(csv(current(), cards, words), fileName(current(), "csv"), "text/csv"));
   for (const format of ["svg", "png"]) {
     button(format, () => saveImage(Plotly, dressed(current(), { ...lookOf(root), ...PRINTED }, dark), format));
   }

@@ -103,7 +103,7 @@ function makeSheets({ words, press, page }) {
 
   function paper(kind, items) {
     const root = element("section", `dpviz-sheet dpviz-${kind}`);
-    const title = element("h2", "", `${document.title}: ${words[kind]}`);
+    const title = element("h2", "", words.sheet_title.replace("{page}", document.title).replace("{kind}", words[kind]));
     title.id = "dpviz-sheet-title";
     title.tabIndex = -1;
     root.setAttribute("aria-labelledby", title.id);

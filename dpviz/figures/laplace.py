@@ -71,7 +71,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 "laplace.title.density",
-                ratio=exponential(abs(curves.log_ratio_here)),
+                ratio=exponential(abs(curves.log_ratio_here), 4),
                 scale=rounded(curves.scale),
             ),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),

@@ -42,7 +42,7 @@ def bells_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
             ),
             style.line(
                 np.array([threshold, threshold]),
-                np.array([0.0, _BELL_TOP]),
+                np.array([0.0, _PEAK]),
                 name="",
                 color=style.EXACT,
                 width=3,
