@@ -364,7 +364,7 @@ def test_a_broken_assumption_changes_what_is_said(page, breach, scenario):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_text_of_a_lesson_is_there_and_fills(page):
     explainer = PAGES[page]
-    allowed = {"guess", "answer", "ratio"}
+    allowed = {"answer"}
     real_words = {f"real_{word}" for word in explainer.current.words}
     for key in lesson_keys(page):
         names = {name for _, name, _, _ in Formatter().parse(TEXT.template(key)) if name}
@@ -429,6 +429,6 @@ def test_the_strip_says_what_the_page_assumes(page):
 
 def test_the_line_of_the_tradeoff_question_says_both_contracts():
     words = PAGES["tradeoff"].question.words
-    line = TEXT("tradeoff.predict.line", answer=TEXT("control.pair.second"), guess="", **words)
+    line = TEXT("tradeoff.predict.line", answer=TEXT("control.pair.second"), **words)
     assert f"μ = {rounded(pair_mu('first'), 4)}" in line
     assert f"μ = {rounded(pair_mu('second'), 4)}" in line

@@ -7,12 +7,10 @@ import pytest
 
 import dpviz.explainers
 from dpviz.explainers import find_explainers, gallery
-from dpviz.figures import DARK
 from dpviz.locale import catalogue
 from tests.test_server_languages import contrast
 
 CSS = (Path(dpviz.explainers.__file__).parent / "gallery.css").read_text(encoding="utf-8")
-NO_LINE = {"none", "#ffffff"}
 
 
 @pytest.fixture(scope="module")
@@ -47,17 +45,17 @@ def test_links_lead_to_pages_beside_the_gallery(cards: list[str]) -> None:
 
 def test_every_line_of_a_picture_is_seen_in_both_themes(cards: list[str]) -> None:
     grounds = re.search(r"--paper: light-dark\((#\w{6}), (#\w{6})\);", CSS)
-    edges = re.search(r"--edge: light-dark\((#\w{6}), (#\w{6})\);", CSS)
     assert grounds
-    assert edges
-    seen = {**{light: (light, dark) for light, dark in DARK.items()}, "#9a9aa0": edges.groups()}
-    drawn = {colour for card in cards for colour in re.findall(r"stroke='([^']*)'", card)} - NO_LINE
-    assert len(drawn) >= 3
-    for colour in drawn:
-        for shown, ground in zip(seen[colour], grounds.groups(), strict=True):
-            assert contrast(shown, ground) >= 3, colour
-    filled = {colour for card in cards for colour in re.findall(r"fill='([^']*)'", card)} - NO_LINE
-    assert filled <= DARK.keys()
+    paints = {paint for card in cards for paint in re.findall(r"(?:stroke|fill)='(?!none)([^']*)'", card)}
+    themes = {
+        paint: re.fullmatch(r"light-dark\((#\w+|rgba\([^)]*\)), (#\w+|rgba\([^)]*\))\)", paint) for paint in paints
+    }
+    assert all(themes.values()), "every colour has its partner"
+    lines = {paint for card in cards for paint in re.findall(r"<polyline[^>]*stroke='([^']*)'", card)}
+    assert len(lines) >= 3
+    for line in lines:
+        for shown, ground in zip(themes[line].groups(), grounds.groups(), strict=True):
+            assert contrast(shown, ground) >= 3, line
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])

@@ -69,7 +69,8 @@ class Page(ipywidgets.Box):  # type: ignore[misc]  # ipywidgets has no types
 class Picture(Generic[P, R]):
     """One state of a page: the settings, what they mean, what follows, how it is drawn and said.
 
-    `real` is the picture of what really holds while an assumption is broken, `pinned` that of the pinned settings.
+    `real` is the picture of what really holds while an assumption is broken, `pinned` that of the pinned settings, with
+    `pin_line` to say so; `receipt` are the lines that a file of this state carries.
     """
 
     settings: Settings
@@ -79,6 +80,8 @@ class Picture(Generic[P, R]):
     words: Mapping[str, str]
     pinned: Picture[P, R] | None = None
     real: Picture[P, R] | None = None
+    pin_line: str = ""
+    receipt: tuple[str, ...] = ()
 
 
 class Explainer(ABC, Generic[P, R]):
@@ -145,7 +148,9 @@ class Explainer(ABC, Generic[P, R]):
         pinned = None if pin is None else self._bare(tuple(pin.items()))
         real = self._bare(tuple({**settings, **self.breaches[breach].really(settings)}.items())) if breach else None
         words = {**bare.words, **{f"real_{name}": word for name, word in (real.words if real else {}).items()}}
-        receipt, state = self._speech.receipt(settings, words, breach), self._speech.state_name(settings)
+        pin_line = self._speech.pin(pinned.settings, pinned.words) if pinned else ""
+        receipt = self._speech.receipt(settings, words, breach, pin_line)
+        state = self._speech.state_name(settings)
         question = self.prediction.figure
         specs = {
             name: self._speech.captioned(
@@ -163,7 +168,7 @@ class Explainer(ABC, Generic[P, R]):
             )
             for name, spec in bare.specs.items()
         }
-        return replace(bare, specs=specs, words=words, pinned=pinned, real=real)
+        return replace(bare, specs=specs, words=words, pinned=pinned, real=real, pin_line=pin_line, receipt=receipt)
 
     def _bare_of(self, settings: tuple[tuple[str, Any], ...]) -> Picture[P, R]:
         """Return the picture of `settings` alone, without captions."""
@@ -349,9 +354,9 @@ class Explainer(ABC, Generic[P, R]):
             story=speech.story(scenario, picture.words),
             breach=state.breach,
             breach_line=speech.breach_line(state.breach, picture.words),
-            pin=speech.pin(picture.pinned.settings, picture.pinned.words) if picture.pinned else "",
+            pin=picture.pin_line,
             prediction=self._said_answer(),
-            receipt=speech.receipt(state.settings, picture.words, state.breach),
+            receipt=picture.receipt,
             file=speech.file_name(speech.state_name(state.settings)),
             **more,
         )
@@ -365,7 +370,7 @@ class Explainer(ABC, Generic[P, R]):
         said["guess"] = prediction.control.write(answer.value)
         if answer.phase == "locked":
             truth = prediction.answer(self.question.result)
-            said["line"] = self._speech.prediction_line(prediction, answer.value, truth, self.question.words)
+            said["line"] = self._speech.answer_line(prediction, answer.value, truth, self.question.words)
         return said
 
     def _sheet(self) -> tuple[Mapping[str, str], ...]:
@@ -378,5 +383,5 @@ class Explainer(ABC, Generic[P, R]):
         return (
             first,
             *(speech.scenario_item(name, picture.words) for name, picture in pictures.items()),
-            *(speech.breach_item(name, picture.words) for name, picture in broken.items()),
+            *(speech.breach_item(name, fresh, picture.words) for name, picture in broken.items()),
         )

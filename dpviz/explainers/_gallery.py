@@ -9,7 +9,6 @@ from typing import Any
 from dpviz.accounting.verification import Witness, verify
 from dpviz.explainers import find_explainers
 from dpviz.explainers._base import Explainer
-from dpviz.figures import DARK
 from dpviz.figures._thumbnail import thumbnail
 from dpviz.locale import Catalogue, catalogue
 
@@ -29,7 +28,7 @@ class Gallery:
     def _repr_html_(self) -> str:
         cards = (_card(page(self._language)) for page in find_explainers().values())
         style = _CSS.read_text(encoding="utf-8")
-        return f"<style>{style}{_colours()}</style><div class='dpviz-gallery'>{''.join(cards)}</div>"
+        return f"<style>{style}</style><div class='dpviz-gallery'>{''.join(cards)}</div>"
 
     def check(self) -> GalleryCheck:
         """Return the recomputed reference values that all pages stand on."""
@@ -51,15 +50,6 @@ class GalleryCheck:
         return f"<p class='dpviz-check'>{escape(repr(self))}</p>"
 
 
-def _colours() -> str:
-    """Return the style of the pictures' colours: each as it is stated, and what it becomes on a dark page."""
-    return "\n".join(
-        f'.dpviz-cover [{part}="{light}"] {{ {part}: light-dark({light}, {dark}); }}'
-        for light, dark in DARK.items()
-        for part in ("stroke", "fill")
-    )
-
-
 def _card(page: Explainer[Any, Any]) -> str:
     """Return a page's card as HTML: picture, title, goal, what the picture shows, minutes.
 
@@ -70,8 +60,7 @@ def _card(page: Explainer[Any, Any]) -> str:
     parts = {part: text(f"gallery.{page.name}.{part}") for part in ("title", "goal")}
     caption = text(f"gallery.{page.name}.caption", **picture.words)
     minutes = text("gallery.minutes", minutes=text(f"gallery.{page.name}.minutes"))
-    first = next(iter(picture.specs.values()))
-    cover = {**first, "data": [trace for trace in first["data"] if len(trace["x"])]}  # no empty overlay
+    cover = next(iter(picture.specs.values()))
     return (
         f"<div class='dpviz-card'><h2><a href='{escape(page.name)}.ipynb'>{escape(parts['title'])}</a></h2>"
         f"<div class='dpviz-cover' aria-hidden='true'>{thumbnail(cover, label=caption)}</div>"

@@ -8,8 +8,7 @@ A page declares these as values; the machinery asks, applies, draws and says the
 * ``assume.<item>.label`` and ``assume.<item>.<variant>``.
 
 All may hold the placeholders of the page's `words`; the line of a breach also the same words of what really holds, as
-``{real_<word>}``; question and line of a prediction also those of its own `words`, the line ``{guess}``, ``{answer}``
-and, for numbers, ``{ratio}``.
+``{real_<word>}``; question and line of a prediction also those of its own `words`, and the line ``{answer}``.
 """
 
 from __future__ import annotations

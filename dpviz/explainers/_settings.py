@@ -82,11 +82,13 @@ def from_query(
     words = parse_qsl(search.removeprefix("?"), keep_blank_values=True)
     asked = [(key, value) for key, value in words if key not in (*PAGE_WORDS, "pin", "breach")]
     _fill(settings, asked, controls, text, notes)
-    pin, breach = None, ""
+    pin: dict[str, Any] | None = None
+    breach = ""
     for key, value in words:
         if key == "pin":
-            pin = first_settings(controls)
-            _fill(pin, [_pair(part) for part in value.split(",")], controls, text, notes)
+            pinned = first_settings(controls)
+            if _fill(pinned, [_pair(part) for part in value.split(",")], controls, text, notes):
+                pin = pinned
         elif key == "breach" and value in breaches:
             breach = value
         elif key == "breach":
@@ -106,9 +108,16 @@ def _fill(
     controls: Controls,
     text: Catalogue,
     notes: list[str],
-) -> None:
-    """Put what was asked for into `settings`, and a sentence for each part that was refused into `notes`."""
+) -> int:
+    """Put what was asked for into `settings`, and a sentence for each part that was refused into `notes`.
+
+    Returns
+    -------
+    int
+        How many parts were taken.
+    """
     names = {**{name: name for name in controls}, **{control.key: name for name, control in controls.items()}}
+    taken = 0
     for key, value in asked:
         if key not in names:
             known = ", ".join(control.key for control in controls.values())
@@ -117,9 +126,11 @@ def _fill(
         control = controls[names[key]]
         try:
             settings[names[key]] = control.read(value)
+            taken += 1
         except InputError as error:
             why = sentence(control, error, text)
             notes.append(text("input.replaced", why=why, default=control.default))
+    return taken
 
 
 def _pair(part: str) -> tuple[str, str]:

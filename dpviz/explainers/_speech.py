@@ -84,12 +84,20 @@ class Speech:
         technical = self._text(f"{self._page}.technical", **words)
         return self._text("panel.pinned", state=self._state(settings), technical=technical)
 
-    def prediction_line(self, prediction: Prediction, guess: Any, truth: Any, words: Words) -> str:
-        """Return the line that explains the answer to the page's question beside the one given."""
-        more = {"guess": self._answer(prediction, guess), "answer": self._answer(prediction, truth)}
-        if not isinstance(prediction.control, Choice):
-            more["ratio"] = rounded(max(guess, truth) / min(guess, truth))
-        return self._text(f"{self._page}.predict.line", **{**words, **more})
+    def prediction_line(self, prediction: Prediction, truth: Any, words: Words) -> str:
+        """Return the line that explains the answer to the page's question."""
+        answer = self._answer(prediction, truth)
+        return self._text(f"{self._page}.predict.line", **{**words, "answer": answer})
+
+    def answer_line(self, prediction: Prediction, guess: Any, truth: Any, words: Words) -> str:
+        """Return what was answered, by how much it is off, and the line that explains."""
+        given_answer = self._answer(prediction, guess)
+        if isinstance(prediction.control, Choice) or guess == truth:
+            said = self._text("panel.guessed", guess=given_answer)
+        else:
+            ratio = rounded(max(guess, truth) / min(guess, truth))
+            said = self._text("panel.guessed_by", guess=given_answer, ratio=ratio)
+        return self._text("panel.sentences", first=said, second=self.prediction_line(prediction, truth, words))
 
     def question_item(self, prediction: Prediction, truth: Any, words: Words) -> dict[str, str]:
         """Return the page's question as the first item of a worksheet."""
@@ -99,7 +107,7 @@ class Speech:
             "story": "",
             "ask": self._text(f"{self._page}.predict.question", **words),
             "answer": answer,
-            "lesson": self.prediction_line(prediction, truth, truth, words),
+            "lesson": self.prediction_line(prediction, truth, words),
         }
 
     def scenario_item(self, name: str, words: Words) -> dict[str, str]:
@@ -108,22 +116,25 @@ class Speech:
         answer = self._text("panel.sentences", first=said["plain"], second=said["technical"])
         return {**self.story(name, words), "ask": ask, "answer": answer}
 
-    def breach_item(self, name: str, words: Words) -> dict[str, str]:
-        """Return a broken assumption as an item of a worksheet."""
+    def breach_item(self, name: str, settings: Settings, words: Words) -> dict[str, str]:
+        """Return a broken assumption as an item of a worksheet, with the settings that are claimed."""
+        caveat = self._text(f"{self._page}.breach.{name}.caveat", **words)
+        state = self._text("panel.sheet_settings", state=self._state(settings))
         return {
             "title": self._text(f"{self._page}.breach.{name}.title"),
-            "story": self._text(f"{self._page}.breach.{name}.caveat", **words),
+            "story": self._text("panel.sentences", first=state, second=caveat),
             "ask": self._text("panel.breach_ask"),
             "answer": self.breach_line(name, words),
             "lesson": "",
         }
 
-    def receipt(self, settings: Settings, words: Words, breach: str) -> tuple[str, ...]:
+    def receipt(self, settings: Settings, words: Words, breach: str, pin: str) -> tuple[str, ...]:
         """Return the receipt: what was set, what follows, what it assumes, from which source, by which version."""
         said = self.sentences(words)
         lines = (
             said["technical"],
             self.breach_line(breach, words),
+            pin,
             said["assumes"],
             self._text(f"{self._page}.source"),
             self._text("figure.made_by", version=dpviz.__version__, state=self._state(settings)),

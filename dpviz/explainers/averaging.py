@@ -130,7 +130,7 @@ class Averaging(Explainer[RepeatedAnswer, AveragingCurves]):
             "drawn": self.text(f"averaging.drawn_{drawn}", **numbers),
             "floor": rounded(params.sigma * CORRELATIONS[CORRELATED] ** 0.5, 4),
             "deal": self.text(f"averaging.deal_{drawn}", **numbers),
-            "premise": self.text(f"averaging.premise_{params.noise}", **numbers),
+            "premise": self.text(f"averaging.premise_{drawn}", **numbers),
         }
 
     def contract(self, params: RepeatedAnswer, _result: AveragingCurves) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, linear_slider, log_slider
 from dpviz.explainers._lesson import Breach, Prediction
 from dpviz.figures import FigureFunction, density_figure, odds_figure, ratio_figure
-from dpviz.locale.numbers import exponential, given, percent, rounded, rounded_up
+from dpviz.locale.numbers import exponential, given, percent, rounded
 
 
 def _really(times: float) -> Breach:
@@ -61,7 +61,7 @@ class Laplace(Explainer[LaplaceClaim, LaplaceCurves]):
         """Return the numbers of the page's sentences, and the half that depends on whether the claim holds."""
         claimed = {
             "epsilon": given(params.epsilon),
-            "most": rounded_up(math.exp(params.epsilon), 4),
+            "most": exponential(params.epsilon, 4),
             "sensitivity": given(params.sensitivity),
             "change": given(params.change),
         }

@@ -24,6 +24,12 @@ _WITNESS: Mapping[str, Any] = {"mu": 0.25, "epsilon": 1.061, "delta": 1e-6}
 """A Gaussian release at σ = 4Δ, read where its δ is just below one in a million."""
 
 
+def _apart(log_value: float, other: str) -> str:
+    """Return exp(log_value) with digits enough to tell it from another number, where 7 do."""
+    texts = [exponential(log_value, digits) for digits in (3, 5, 7)]
+    return next((text for text in texts if text != other), texts[-1])
+
+
 class Profile(Explainer[Reading, ProfileCurves]):
     """Read a release at one ε, and see what its δ says, what it leaves out, and what else has the same δ."""
 
@@ -68,8 +74,8 @@ class Profile(Explainer[Reading, ProfileCurves]):
         pair = {
             "epsilon": given(params.epsilon),
             "delta": given(params.delta),
-            "delta_here": exponential(result.log_delta_here),
-            "least_epsilon": rounded(result.least_epsilon, 5),
+            "delta_here": _apart(result.log_delta_here, given(params.delta)),
+            "least_epsilon": rounded_up(result.least_epsilon, 5),
             "once": rounded(1 / params.delta),
         }
         return {

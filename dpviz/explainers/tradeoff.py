@@ -27,6 +27,10 @@ _BESIDE_ADVANTAGE = {"first": 1.66, "second": 2.34}
 """Where an answer stands in the row of the advantage: one above its bar, one below, for they lie close together."""
 
 
+_SHOWN = 0.1
+"""The least number of people that is said in digits."""
+
+
 @lru_cache
 def pair_mu(pair: str) -> float:
     """Return μ of the Gaussian release that just meets one of the `PAIRS`."""
@@ -105,8 +109,8 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "count": given(params.count),
             "sigma": given(params.sigma),
             "sensitivity": given(params.sensitivity),
-            "accused": rounded(PEOPLE_EACH * result.alpha_here),
-            "missed": rounded(PEOPLE_EACH * result.beta_here),
+            "accused": self._people(result.alpha_here),
+            "missed": self._people(result.beta_here),
             "each": str(PEOPLE_EACH),
             "fpr": percent(result.alpha_here),
             "fnr": percent(result.beta_here),
@@ -126,6 +130,14 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "threshold": given(params.threshold),
             "verdict": self.text(f"tradeoff.verdict_{'kept' if result.is_kept else 'broken'}", **compared),
         }
+
+    def _people(self, share: float) -> str:
+        """Return how many of the people on one side that share is; next to none and next to all in words."""
+        if share < _SHOWN / PEOPLE_EACH:
+            return self.text("tradeoff.few")
+        if share > 1 - _SHOWN / PEOPLE_EACH:
+            return self.text("tradeoff.nearly_all", count=given(PEOPLE_EACH - _SHOWN))
+        return rounded(PEOPLE_EACH * share)
 
     def contract(self, params: Attack, _result: TradeoffCurves) -> Mapping[str, str]:
         """Return what the numbers of the page assume."""
