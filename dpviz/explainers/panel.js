@@ -64,12 +64,12 @@ function render({ model, el }) {
   let lastMove = -Infinity;
   let page;
 
-  const send = (kind, more) => {
+  const send = (kind, more, isHeldBack = HELD_BACK.has(kind)) => {
     count += 1;
     const texts = Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.text()]));
     const request = { kind, count, gesture, texts, ...more };
     if (page) page.dataset.asked = count;
-    if (HELD_BACK.has(kind)) {
+    if (isHeldBack) {
       model.set("_request", request);
       model.save_changes();
     } else {
@@ -80,7 +80,7 @@ function render({ model, el }) {
   const press = (kind, value = "") => {
     gesture += 1;
     lastMove = -Infinity; // the next move begins a gesture of its own
-    return send(kind, { value });
+    return send(kind, { value }, false);
   };
   const move = (isNewGesture) => {
     const now = performance.now();
@@ -93,7 +93,7 @@ function render({ model, el }) {
   );
 
   // What there is, in the order read.
-  const desk = { look, words, prefix, press, send, reply: () => model.get("_reply"), page: () => page, refresh: () => show() };
+  const desk = { look, words, prefix, press, send, reply: () => model.get("_reply"), page: () => page, refresh };
   const sentence = makeSentence(desk);
   const buttons = makeButtons(desk);
   const question = makeQuestion(desk);
@@ -101,7 +101,7 @@ function render({ model, el }) {
   const strip = makeStrip(desk);
   const breaches = makeBreaches(desk);
   const share = makeShare(desk);
-  const teach = "teach" in looks() ? makeTeach(desk) : undefined;
+  const teach = "teach" in looks() ? makeTeach(desk, question) : undefined;
   const pieces = [question, story, sentence, buttons, strip, breaches, share, teach].filter(Boolean);
 
   const lead = element("div", "dpviz-lead");
@@ -111,9 +111,9 @@ function render({ model, el }) {
   list.append(...Object.values(parts).map((part) => part.root));
   const panel = element("section", "dpviz-panel");
   panel.setAttribute("aria-label", words.panel);
-  panel.append(sentence.root, lockable(list, buttons.root), sentence.refusals, sentence.spoken);
+  panel.append(sentence.root, strip.root, lockable(list, buttons.root), sentence.refusals, sentence.spoken);
   const rest = element("div", "dpviz-rest");
-  rest.append(...[strip, breaches, share].filter(Boolean).map((piece) => piece.root));
+  rest.append(...[breaches?.root, strip.details, share?.root].filter(Boolean));
   const side = element("div", "dpviz-side");
   side.append(panel, rest);
   el.classList.add("dpviz-through");
@@ -129,17 +129,26 @@ function render({ model, el }) {
     }
     for (const piece of pieces) piece.show(reply, isLatest);
     if (page) keepRoom([reply.scenario, reply.breach, reply.pin, reply.prediction.phase].join());
+    if (isLatest) isNewStep = false;
     sentence.state(Object.values(parts).map((part) => part.said()));
     page?.classList.toggle("dpviz-stale", Boolean(reply.fault));
     if (page) Object.assign(page.dataset, { ready: reply.count, messages: reply.messages });
   }
 
+  // A step of a lecture: the page is laid out anew, once the reply to it is there.
+  function refresh() {
+    isNewStep = true;
+    show();
+  }
+
   // What has stood above the figures keeps its room, so that they do not move while a control does.
   let width = 0;
   let above; // what stands there
+  let isNewStep = false;
   function keepRoom(now) {
-    if (now === above && page.clientWidth === width) return;
-    if (page.clientWidth !== width) lead.style.minHeight = "";
+    const isNewRoom = isNewStep || page.clientWidth !== width;
+    if (now === above && !isNewRoom) return;
+    if (isNewRoom) lead.style.minHeight = "";
     [above, width] = [now, page.clientWidth];
     lead.style.minHeight = `${lead.offsetHeight}px`;
   }
@@ -148,12 +157,15 @@ function render({ model, el }) {
     if (!("lock" in looks())) parts[detail.control]?.choose(detail.text, detail.isNew);
   };
 
-  // Beside the figures everything stands in one column; else the sentence and the controls alone stand above them.
+  // Beside the figures everything stands in one column; else the sentence and the controls alone stand above them, and
+  // the assumptions begin what stands below.
   function fit() {
     const scale = Number(getComputedStyle(page).getPropertyValue("--scale")) || 1;
     const isBroad = page.clientWidth >= BROAD * scale;
     page.classList.toggle("dpviz-broad", isBroad);
     keepRoom(above);
+    if (isBroad && strip.root.parentNode !== panel) sentence.root.after(strip.root);
+    if (!isBroad && strip.root.parentNode !== rest) rest.prepend(strip.root);
     if (isBroad && rest.parentNode !== side) side.append(rest);
     if (!isBroad && rest.parentNode !== page) page.append(rest);
     page.style.setProperty("--panel", `${panel.offsetHeight}px`);

@@ -3,7 +3,9 @@
 // Each piece: root, and show(reply, isLatest); an older reply does not touch what a reader has just set.
 
 // The question to answer before looking. Nothing is judged and nothing kept.
-function makeQuestion({ look: { question }, words, prefix, press, send }) {
+//
+// While a lecture hides its answers a guess is locked here and is an estimate for the kernel, which answers a guess.
+function makeQuestion({ look: { question }, words, prefix, press, send, reply, page }) {
   if (!question) return undefined;
   const id = `${prefix}-guess`;
   const root = element("section", "dpviz-aside dpviz-question");
@@ -16,7 +18,16 @@ function makeQuestion({ look: { question }, words, prefix, press, send }) {
     if (question.control.kind === "slider") send("estimate", { value: part.text() });
   });
   part.set(question.control.start);
-  const give = () => press("guess", part.text());
+  let isHeld = false; // the guess, until the answer may be seen
+  let told = ""; // the answer where there was no guess
+  const give = () => {
+    isHeld = Boolean(page()?.classList.contains("dpviz-hide-answers"));
+    press(isHeld ? "estimate" : "guess", part.text());
+  };
+  const ask = () => {
+    isHeld = false;
+    press("ask");
+  };
   if (question.control.kind === "number") {
     part.root.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && give());
   }
@@ -24,8 +35,8 @@ function makeQuestion({ look: { question }, words, prefix, press, send }) {
 
   const lock = pushButton(words.lock, give);
   const skip = pushButton(words.skip, () => press("skip"));
-  const again = pushButton(words.ask_again, () => press("ask"));
-  const answer = pushButton(words.answer_question, () => press("ask"));
+  const again = pushButton(words.ask_again, ask);
+  const answer = pushButton(words.answer_question, ask);
   const row = element("div", "dpviz-buttons");
   row.append(lock, skip, again);
   const full = element("div", "dpviz-full");
@@ -36,10 +47,25 @@ function makeQuestion({ look: { question }, words, prefix, press, send }) {
   let phase;
   return {
     root,
-    show({ prediction }, isLatest) {
-      const isChanged = phase !== undefined && prediction.phase !== phase;
+    // A lecture comes to the question, its answer hidden or shown.
+    pose(isHidden) {
+      if (reply().prediction.phase === "skipped") ask();
+      else if (isHidden) this.hold();
+      else if (isHeld) give();
+      else if (phase === "open") press("sheet");
+    },
+    hold() {
+      if (reply().prediction.phase !== "locked") return;
+      isHeld = true;
+      press("estimate", part.text());
+    },
+    show({ prediction, sheet }, isLatest) {
+      if (isLatest && (prediction.error || prediction.phase !== "open")) isHeld = false;
+      const now = isHeld ? "locked" : prediction.phase;
+      const isChanged = phase !== undefined && now !== phase;
       const hasFocus = root.contains(document.activeElement);
-      phase = prediction.phase;
+      phase = now;
+      if (sheet.length > 0) told = sheet[0].lesson;
       root.dataset.phase = phase;
       full.hidden = phase === "skipped";
       answer.hidden = phase !== "skipped";
@@ -49,7 +75,7 @@ function makeQuestion({ look: { question }, words, prefix, press, send }) {
       if (isLatest && !prediction.error && prediction.guess) part.set(prediction.guess);
       if (isChanged && phase === "open") part.set(prediction.guess || question.control.start);
       part.complain(prediction.error);
-      setText(line, prediction.line);
+      setText(line, prediction.line || (phase === "open" ? told : ""));
       if (isChanged && hasFocus) nextFocus[phase]().focus(); // the button that was pressed is gone
     },
   };
@@ -112,10 +138,10 @@ function makeStrip({ words }) {
   const root = element("section", "dpviz-assumptions");
   root.setAttribute("aria-label", words.strip);
   const strip = element("dl", "dpviz-strip");
-  const details = element("details");
+  const details = element("details", "dpviz-all-assumptions");
   const assumes = element("p", "dpviz-assumes");
   details.append(element("summary", "", words.all_assumptions), assumes);
-  root.append(element("p", "dpviz-eyebrow", words.strip), strip, details);
+  root.append(element("p", "dpviz-eyebrow", words.strip), strip);
   const item = ([label, text, isCaveat]) => {
     const node = element("div", isCaveat ? "dpviz-caveat" : "");
     const said = element("dd");
@@ -126,6 +152,7 @@ function makeStrip({ words }) {
   };
   return {
     root,
+    details,
     show(reply) {
       setItems(strip, reply.strip, item);
       setText(assumes, reply.assumes);

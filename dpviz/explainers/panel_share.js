@@ -76,7 +76,7 @@ function makeShare(desk) {
     saveText(`${lines.join("\n")}\n`, `${file}_receipt.txt`);
   });
   if (!ownsAddress()) {
-    row.append(lockable(receipt));
+    row.append(receipt);
     return { root, show: () => undefined, begin: () => undefined };
   }
 
@@ -94,9 +94,9 @@ function makeShare(desk) {
   };
   row.append(
     pushButton(words.copy_link, () => copy(link.href)),
-    lockable(receipt),
+    receipt,
     pushButton(words.print, () => window.print()),
-    lockable(pushButton(words.embed, () => copy(frame()))),
+    pushButton(words.embed, () => copy(frame())),
     link,
   );
   root.append(copied);

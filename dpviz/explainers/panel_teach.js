@@ -1,25 +1,30 @@
 // For lectures: a bar that steps through what a page teaches, answers that can be held back, and sheets to print;
 // joined to panel.js.
 
-const TYPED_IN = "input:not([type=range]), select, textarea, [contenteditable]";
+const TYPED_IN = "input:not([type=range], [type=radio]), textarea, [contenteditable]";
 
-// The steps of a lecture: the question, then each scenario and each broken assumption, first without its answer.
+// The steps of a lecture: the question, each scenario and each broken assumption, first without its answer.
 function stepsOf({ question, scenarios, breaches }) {
   const twice = (kind, items) => items.flatMap(({ name }) => [true, false].map((isHidden) => ({ kind, name, isHidden })));
-  const first = question ? [{ kind: "question", name: "", isHidden: true }] : [];
-  return [...first, ...twice("scenario", scenarios), ...twice("breach", breaches)];
+  const first = question ? [{ name: "" }] : [];
+  return [...twice("question", first), ...twice("scenario", scenarios), ...twice("breach", breaches)];
 }
 
-function makeTeach(desk) {
+function makeTeach(desk, question) {
   const { look, words, press, reply, page } = desk;
   const steps = stepsOf(look);
+  const wantsRest = matchMedia("(prefers-reduced-motion: reduce)");
   let at = 0;
   let isHidden = true;
 
   const root = element("div", "dpviz-teach");
   root.setAttribute("role", "toolbar");
   root.setAttribute("aria-label", words.teach);
-  const answers = pushButton("", () => hide(!isHidden));
+  const answers = pushButton("", () => {
+    hide(!isHidden);
+    if (steps[at]?.kind === "question") question.pose(isHidden);
+    else if (isHidden) question?.hold();
+  });
   const lock = pushButton("", () => {
     const isLocked = "lock" in looks();
     if (isLocked) delete looks().lock;
@@ -40,20 +45,30 @@ function makeTeach(desk) {
   function hide(isWanted) {
     isHidden = isWanted;
     page().classList.toggle("dpviz-hide-answers", isHidden);
+    page().dataset.step = steps[at]?.kind ?? "";
     desk.refresh();
   }
 
-  // A step asks for what is not there yet, and for nothing that is.
+  // A step brings the page into the state that worksheet and key are about; to what is there already it adds nothing.
   function step(wanted) {
     if (!steps[wanted]) return;
+    const { kind, name, isHidden: isWanted } = steps[wanted];
+    const isSame = kind === steps[at].kind && name === steps[at].name;
     at = wanted;
-    const { kind, name } = steps[at];
-    const { scenario, breach, prediction } = reply();
-    if (kind !== "breach" && breach) press("breach", "");
-    if (kind === "question" && prediction.phase !== "open") press("ask");
-    if (kind === "scenario" && scenario !== name) press("scenario", name);
-    if (kind === "breach" && breach !== name) press("breach", name);
-    hide(steps[at].isHidden);
+    hide(isWanted);
+    const { scenario, breach } = reply();
+    if (kind === "scenario") {
+      if (breach) press("breach", "");
+      if (scenario !== name || breach) press("scenario", name);
+    } else if (!isSame) {
+      press("reset");
+      if (kind === "breach") press("breach", name);
+    }
+    if (kind === "question") question.pose(isHidden);
+    else if (isHidden) question?.hold();
+    desk.refresh();
+    if (root.parentNode.querySelector(".dpviz-lead:focus-within")) next.focus(); // a question that folds
+    page().scrollIntoView({ block: "start", behavior: wantsRest.matches ? "instant" : "smooth" });
   }
 
   // A presenter's remote control sends these two keys.

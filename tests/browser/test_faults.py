@@ -10,7 +10,6 @@ from dpviz.server.settings import find_notebooks
 from tests.browser.conftest import Visit
 from tests.server_helpers import running_server, write_notebook
 
-SLIDERS = ".dpviz-controls [type=range]"
 SLOW = """
 import time
 from dpviz.explainers.laplace import Laplace
@@ -127,44 +126,6 @@ def test_a_fault_in_a_step_shows_a_sentence_and_no_trace_of_the_program(at_work)
     assert fault.inner_text() == ""
 
 
-def test_three_hundred_moves_do_not_grow_the_page(visit):
-    page = visit.open("laplace")
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.enable")
-
-    def heap():
-        session.send("HeapProfiler.collectGarbage")
-        return page.evaluate("() => performance.memory.usedJSHeapSize")
-
-    def move(count):
-        for step in range(count):
-            slider(page, "epsilon").press("ArrowRight" if step % 20 < 10 else "ArrowLeft")
-        visit.settle()
-
-    move(20)
-    before = heap()
-    nodes = page.evaluate("() => document.querySelectorAll('*').length")
-    move(300)
-    assert heap() - before < 20_000_000
-    assert page.evaluate("() => document.querySelectorAll('*').length") - nodes < 50
-
-
-def test_plots_and_labels_stay_the_same_nodes_during_a_drag(visit):
-    page = visit.open("composition")
-    page.evaluate(
-        "() => { window.kept = [...document.querySelectorAll('.dpviz-plot, .dpviz-label, .dpviz-plot .main-svg')];"
-        " window.lowest = Infinity;"
-        " const look = () => { for (const p of document.querySelectorAll('.dpviz-plot'))"
-        "   window.lowest = Math.min(window.lowest, p.getBoundingClientRect().height); requestAnimationFrame(look); };"
-        " look(); }"
-    )
-    for _ in range(25):
-        slider(page, "sigma").press("ArrowLeft")
-    visit.settle()
-    assert page.evaluate("() => window.kept.every(node => node.isConnected)")
-    assert page.evaluate("() => window.lowest") > 100
-
-
 def test_a_moved_drawing_is_the_one_that_would_be_drawn(visit):
     """What is moved by hand during a drag stands where plotly.js would put it, labels and a pin's copies too."""
     read = (
@@ -181,64 +142,6 @@ def test_a_moved_drawing_is_the_one_that_would_be_drawn(visit):
     moved = plot.evaluate(read)
     visit.settle()
     assert moved == plot.evaluate(read)
-
-
-def test_figures_follow_the_width_of_the_window(visit):
-    page = visit.open("averaging")
-    fits = (
-        "() => [...document.querySelectorAll('.dpviz-plot')].every(plot => {"
-        " const [inner, outer] = [plot.querySelector('.main-svg'), plot].map(n => n.getBoundingClientRect());"
-        " return Math.abs(inner.width - outer.width) <= 1 && outer.right <= document.documentElement.clientWidth; })"
-    )
-    for width in (1280, 400, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_function(fits)
-
-
-def test_a_plotting_library_that_comes_late_is_waited_for(visit):
-    page = visit.page
-
-    def late(route):
-        page.wait_for_timeout(3000)
-        route.continue_()
-
-    page.route("**/plotly-basic*", late)
-    visit.open("laplace")
-    assert page.locator(".dpviz-plot .main-svg").first.evaluate("n => n.clientWidth") > 300
-
-
-def test_the_back_button_gives_a_page_that_moves(visit):
-    page = visit.open("laplace")
-    page.goto(f"{visit.url}voila/render/index.ipynb")
-    page.locator(".dpviz-card").first.wait_for()
-    page.go_back()
-    visit.wait_drawn()
-    before = visit.picture()
-    slider(page, "epsilon").press("ArrowRight")
-    visit.settle()
-    assert visit.picture() != before
-
-
-def test_a_finger_drags_a_slider_and_not_the_page(phone):
-    page = phone.open("composition")
-    session = page.context.new_cdp_session(page)
-    slider(page, "sigma").scroll_into_view_if_needed()
-    bounds = slider(page, "sigma").bounding_box()
-    y = bounds["y"] + bounds["height"] / 2
-    before, scrolled = box(page, "sigma").input_value(), page.evaluate("() => scrollY")
-
-    def touch(kind, *points):
-        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x in points]})
-
-    at = float(slider(page, "sigma").evaluate("n => n.value / n.max"))
-    start = bounds["x"] + 10 + at * (bounds["width"] - 20)
-    touch("touchStart", start)
-    for step in range(1, 11):
-        touch("touchMove", start - 4 * step)
-    touch("touchEnd")
-    phone.settle()
-    assert float(box(page, "sigma").input_value()) < float(before)
-    assert page.evaluate("() => scrollY") == scrolled
 
 
 def test_a_page_says_how_far_it_is(visit):

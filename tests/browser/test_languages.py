@@ -58,6 +58,9 @@ def test_a_page_in_its_language(visit, name, language):
     page = open_page(visit, language, name)
     assert page.locator("html").get_attribute("lang") == language
     assert page.locator("h1").count() == 1
+    assert page.locator(".page-fault").count() == 0
+    assert "Traceback" not in page.content()
+    assert "from dpviz" not in page.content(), "sources are stripped"
     ids = page.evaluate("() => [...document.querySelectorAll('[id]')].map(node => node.id)")
     assert len(ids) == len(set(ids)), "no id stands twice"
     for opener in page.locator(".dpviz-tools button[aria-expanded]").all():
@@ -76,7 +79,7 @@ def test_a_page_in_its_language(visit, name, language):
         paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         assert (sum(map(int, re.findall(r"\d+", paper)[:3])) > 384) == (scheme == "light")
 
-    for width, height in ((320, 640), (640, 400), (768, 1024), (1280, 800)):
+    for width, height in ((320, 640), (390, 844), (640, 400), (768, 1024), (1280, 800)):
         page.set_viewport_size({"width": width, "height": height})
         page.wait_for_timeout(250)
         wide = page.evaluate("() => document.documentElement.scrollWidth")
