@@ -6,11 +6,12 @@ import re
 import numpy as np
 import pytest
 
+from dpviz.explainers import find_explainers
 from dpviz.explainers._overlay import Marks, overlaid
 from dpviz.figures import DARK, GUESS, PINNED, REALLY, _style as style
 from dpviz.figures._thumbnail import thumbnail
 from dpviz.locale import catalogue
-from tests.figure_specs import PAGES, fresh_specs, specs
+from tests.figure_specs import PAGES, corners, fresh_specs, specs
 
 PAPER = {"light": "#ffffff", "dark": "#16171a"}
 COLOR = re.compile(r"#[0-9a-fA-F]{3,8}|rgba?\(.*\)|white|black|gr[ae]y")
@@ -86,13 +87,8 @@ def test_lines_and_words_are_readable_in_both_themes(name):
                 assert contrast(DARK[color], PAPER["dark"]) >= 3, path
 
 
-def test_words_on_a_bar_are_readable():
-    assert contrast(style.PAPER, style.EXACT) >= 4.5
-    assert contrast(DARK[style.PAPER], DARK[style.EXACT]) >= 4.5
-
-
 def test_overlays_have_colours_of_their_own():
-    meanings = {style.EXACT, style.BOUND, style.ACCURACY, style.PERSON, style.CONTEXT}
+    meanings = {style.EXACT, style.BOUND, style.ACCURACY, style.PERSON, style.CONTEXT, style.INK, style.QUIET}
     assert not {PINNED, GUESS, REALLY} & meanings
     assert len({DARK[color] for color in {PINNED, GUESS, REALLY, *meanings}}) == len({PINNED, GUESS, REALLY, *meanings})
 
@@ -122,7 +118,7 @@ def test_lines_are_told_apart_without_colour(name):
     for figure, spec in fresh_specs(name).items():
         for one, other in itertools.combinations(named_lines(spec), 2):
             alike = [line for line in named_lines(spec) if line["line"]["dash"] == one["line"]["dash"]]
-            is_one_thing = one["meta"] == other["meta"] and one["line"]["color"] != style.CONTEXT
+            is_one_thing = one["meta"]["card"] == other["meta"]["card"] and one["line"]["color"] != style.CONTEXT
             if not any(line is other for line in alike) or is_one_thing:
                 continue
             pair = [one["line"]["color"], other["line"]["color"]]
@@ -147,6 +143,98 @@ def test_a_value_off_its_axis_is_shown_at_the_end_with_an_arrow():
     assert style.on_axis([0.0, 0.001, 2.0, 5000.0], axis) == ([0.01, 0.01, 2.0, 1000.0], [" ↓", " ↓", "", " ↑"])
     along = style.axis("", low=1, high=5)
     assert style.on_axis([7.0], along, arrows=(" ←", " →")) == ([5.0], [" →"])
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 512), (0.5, 20), (2, 5), (0.001, 0.9), (3, 3000)])
+def test_a_short_log_axis_says_whole_numbers_in_order(low, high):
+    axis = style.axis("", low=low, high=high, is_log=True)
+    said = [float(text.replace(",", "")) for text in axis["ticktext"]]
+    assert said == axis["tickvals"] == sorted(said)
+    assert 3 <= len(said) <= 10
+    assert all(low <= value <= high for value in said)
+
+
+def test_a_long_log_axis_says_powers_of_ten_alone():
+    for decades in range(4, 16):
+        axis = style.axis("", low=10.0**-decades, high=1, is_log=True)
+        assert isinstance(axis["dtick"], int)
+        assert 3 <= decades / axis["dtick"] <= 6
+
+
+def test_each_overlay_is_named_once_above_its_axes():
+    text = catalogue()
+    for spec in fresh_specs("tradeoff").values():
+        same = overlaid(spec, pinned=spec, real=spec, marks=None, text=text)
+        assert same["layout"] == spec["layout"]
+        over = with_overlays(spec)
+        keys = [trace for trace in over["data"] if any("━" in said for said in trace.get("text", []))]
+        ends = [over["layout"][side]["range"] for side in ("xaxis", "yaxis")]
+        assert [trace["text"][0].strip("━ \N{NO-BREAK SPACE}") for trace in keys] == ["pinned", "really"]
+        assert [(trace["x"][0], trace["y"][0]) for trace in keys] == [(end, ends[1][1]) for end in ends[0]]
+        assert all(trace["textposition"][0].startswith("top") for trace in keys)
+
+
+def test_curves_keep_their_horizontal_axis_beside_others():
+    text = catalogue()
+    before, after = (find_explainers()["laplace"].figures["density"].spec(result, text) for result in two_laplaces())
+    axes = {}
+    for name, own, other in (("wide", before, after), ("narrow", after, before)):
+        over = overlaid(own, pinned=other, real=None, marks=None, text=text)["layout"]
+        assert over["xaxis"]["range"] == own["layout"]["xaxis"]["range"]
+        axes[name] = over["yaxis"]["range"]
+    assert axes["wide"] == axes["narrow"]
+
+
+def two_laplaces():
+    """Results whose axes differ on both sides."""
+    page = find_explainers()["laplace"]
+    settings = next(corners("laplace"))
+    return [page.compute(page.params(**{**settings, "epsilon": epsilon})) for epsilon in (0.5, 5.0)]
+
+
+def test_words_of_an_answer_stand_clear_of_others():
+    spec = fresh_specs("composition")["history"]
+    exact = next(trace for trace in spec["data"] if trace["name"] == catalogue()("composition.exact_here"))
+    place = (float(exact["x"][0]), float(exact["y"][0]))
+    marks = Marks((place[0], 10 * place[1]), place)
+    over = overlaid(spec, pinned=None, real=None, marks=marks, text=catalogue())["data"][-1]
+    assert over["textposition"][1] != "bottom right", "there the figure says its own value"
+
+
+def test_misses_have_one_colour():
+    """The area of the misses under the bells and their bar."""
+    specs = fresh_specs("tradeoff")
+    wrong = next(trace for trace in specs["people"]["data"] if trace["type"] == "bar")
+    assert wrong["marker"]["color"][0] == style.PERSON
+    assert channels(specs["bells"]["data"][1]["fillcolor"]) == pytest.approx(channels(style.PERSON))
+
+
+def test_an_order_is_never_said_to_be_one():
+    from dpviz.figures.composition import _above_one
+
+    assert [_above_one(order) for order in (9.41, 1.0004, 1.0000003)] == ["9.41", "1.0004", "1.0000003"]
+
+
+def test_equal_densities_are_said_to_be_equal():
+    page = find_explainers()["laplace"]
+    settings = {**next(corners("laplace")), "change": 1.0, "output": 0.5}
+    title = page.figures["density"].spec(page.compute(page.params(**settings)), catalogue())["layout"]["title"]["text"]
+    assert "equal" in title
+    assert "fold" not in title
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_bounds_say_which_way_they_may_be_rounded(name):
+    """A dashed line or an open dot is a bound."""
+    for figure, spec in fresh_specs(name).items():
+        for trace in spec["data"]:
+            if trace.get("name") and trace["type"] == "scatter":
+                is_bound = (
+                    trace["line"]["dash"] != "solid"
+                    if trace["mode"] == "lines"
+                    else trace["marker"]["color"] == style.PAPER
+                )
+                assert (trace["meta"].get("bound") in {"upper", "lower"}) >= is_bound, (figure, trace["name"])
 
 
 def test_a_pale_bar_has_an_edge():

@@ -1,11 +1,12 @@
 """What a page draws over its figures: a pinned setting, what really holds, and an answer given before looking.
 
-The traces are allocated once, hidden while unused, so that a figure's traces keep their number and order.
+The traces are allocated once, hidden while unused, so that a figure's traces keep their number and order. What is
+pinned and what really holds are said once a figure, in a key above its axes, where nothing is drawn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,14 @@ from dpviz.locale import Catalogue
 
 Spec = Mapping[str, Any]
 
-_MARK = 12
+_MARK, _END = 12, 34  # px; a mark at the end of a bar is longer than the bar is broad
 _FEW = 8
+_WIDTHS = {"pinned": 4.5, "really": 1.75}  # px; a pinned line is a broad one below the page's own
+_ABOVE = 28  # px above the axes for the key
+_PLOT = (300.0, 200.0)  # px; about what a narrow plot measures, to tell which words would stand on others
+_LETTER, _LINE, _OFF = 7.5, 16.0, 10.0  # px
+_AT_CORNER = {"left": "top right", "right": "top left"}  # of which the words stand where
+_SIDES = ("top right", "middle right", "bottom right", "top left", "middle left", "bottom left")
 _NOTHING = np.zeros(0)
 _HIDDEN: dict[str, Any] = {
     "type": "scatter",
@@ -39,26 +46,56 @@ class Marks:
 
 def overlaid(spec: Spec, *, pinned: Spec | None, real: Spec | None, marks: Marks | None, text: Catalogue) -> style.Spec:
     """Return `spec` with grey copies of a pinned setting and copies of what really holds below, an answer on top."""
-    below = [
-        *_copies(spec, pinned, "pinned", style.PINNED, text),
-        *_copies(spec, real, "really", style.REALLY, text),
+    pins = _copies(spec, pinned, "pinned", style.PINNED, text)
+    truths = _copies(spec, real, "really", style.REALLY, text)
+    layout = _reaching(spec, [other["layout"] for other in (pinned, real) if other is not None])
+    keys = [
+        _key(layout, text("overlay.pinned_label") if _is_any_shown(pins) else "", style.PINNED, "left"),
+        _key(layout, text("overlay.really_label") if _is_any_shown(truths) else "", style.REALLY, "right"),
     ]
-    others = [other["layout"] for other in (pinned, real) if other is not None]
+    if any(key is not _HIDDEN for key in keys):
+        layout = {**layout, "margin": {**layout["margin"], "t": _ABOVE}}
     return {
         **spec,
-        "data": [*below, *spec["data"], *_answers(marks, text)],
-        "layout": _reaching(spec["layout"], others),
+        "data": [*pins, *truths, *spec["data"], *keys, *_answers(marks, {**spec, "layout": layout}, text)],
+        "layout": layout,
     }
 
 
-def _reaching(layout: Spec, others: Sequence[Spec]) -> Spec:
-    """Return a layout whose axes reach as far as its own and those of the figures drawn beside it."""
-    for side in ("xaxis", "yaxis") if others else ():
-        first, last = layout[side]["range"]
-        ends = np.array([layout[side]["range"], *(other[side]["range"] for other in others)])
+def _is_any_shown(traces: Sequence[Spec]) -> bool:
+    return any(trace["visible"] for trace in traces)
+
+
+def _reaching(spec: Spec, others: Sequence[Spec]) -> Spec:
+    """Return a layout that shows the figures drawn beside this one, as far as no curve ends in the middle of an axis.
+
+    A curve is known over its own horizontal axis, and on a log axis down to that axis's foot: there a figure with
+    curves keeps its own ends, and only reaches higher. A figure of dots and bars reaches as far as all of them.
+    """
+    layout: Spec = spec["layout"]
+    has_curves = any(trace.get("mode") == "lines" and trace["name"] for trace in spec["data"])
+    sides = ("yaxis",) if has_curves else ("xaxis", "yaxis")
+    for side in sides if others else ():
+        axis = layout[side]
+        ends = np.array([axis["range"], *(other[side]["range"] for other in others)])
         low, high = float(ends.min()), float(ends.max())
-        layout = {**layout, side: {**layout[side], "range": [low, high] if first < last else [high, low]}}
+        if has_curves and axis["type"] == "log":
+            low = axis["range"][0]
+        layout = {**layout, side: style.reaching(axis, low, high)}
     return layout
+
+
+def _key(layout: Spec, label: str, color: str, side: str) -> Spec:
+    """Return the name of an overlay in its colour above a corner of the axes; hidden without one."""
+    if not label:
+        return _HIDDEN
+    corner = [layout["xaxis"]["range"][0 if side == "left" else 1], layout["yaxis"]["range"][1]]
+    x, y = (
+        10**end if layout[axis]["type"] == "log" else end for axis, end in zip(("xaxis", "yaxis"), corner, strict=True)
+    )
+    said = f"━ {label}"
+    words = style.labels([x], [y], [said], color=color, position=_AT_CORNER[side], size=12)
+    return {**words, "visible": True}
 
 
 def _copies(spec: Spec, other: Spec | None, kind: str, color: str, text: Catalogue) -> list[Spec]:
@@ -71,18 +108,8 @@ def _copies(spec: Spec, other: Spec | None, kind: str, color: str, text: Catalog
         if trace.get("name") and at not in stacked and trace.get("line", {}).get("color") != style.CONTEXT
     ]
     twins = [None if twin is None or _is_same(trace, twin) else twin for trace, twin in pairs]
-    dots = [twin for twin in twins if twin is not None and "lines" not in twin.get("mode", "markers")]
-    labelled = min(dots, key=lambda twin: len(twin["x"]), default=None)
     return [
-        _HIDDEN
-        if twin is None
-        else _copy(
-            twin,
-            color,
-            text(f"overlay.{kind}", name=twin["name"]),
-            text(f"overlay.{kind}_label") if twin is labelled else "",
-            "bottom center" if kind == "pinned" else "top center",
-        )
+        _HIDDEN if twin is None else _copy(twin, color, text(f"overlay.{kind}", name=twin["name"]), _WIDTHS[kind])
         for twin in twins
     ]
 
@@ -91,8 +118,8 @@ def _is_same(trace: Spec, twin: Spec) -> bool:
     return all(np.array_equal(trace[side], twin[side], equal_nan=True) for side in ("x", "y"))
 
 
-def _copy(trace: Spec, color: str, name: str, label: str, side: str) -> Spec:
-    """Return a trace drawn thinly in one colour; a bar becomes a mark at its end."""
+def _copy(trace: Spec, color: str, name: str, width: float) -> Spec:
+    """Return a trace drawn in one colour; a bar becomes a mark at its end."""
     looks: dict[str, Any] = {
         "type": "scatter",
         "x": trace["x"],
@@ -104,26 +131,26 @@ def _copy(trace: Spec, color: str, name: str, label: str, side: str) -> Spec:
         "visible": True,
     }
     if "lines" in trace.get("mode", ""):
-        return {**looks, "mode": "lines", "line": {**trace["line"], "color": color, "width": 1.75}}
-    symbol = "line-ns-open" if trace["type"] == "bar" else "circle-open"
-    size = _MARK if len(trace["x"]) <= _FEW else trace["marker"]["size"]
+        return {**looks, "mode": "lines", "line": {**trace["line"], "color": color, "width": width}}
+    is_bar = trace["type"] == "bar"
+    is_tick = is_bar or trace["marker"]["symbol"].startswith("line")
+    symbol = "line-ns-open" if is_tick else "circle-open"
+    size = _END if is_bar else _MARK if len(trace["x"]) <= _FEW else trace["marker"]["size"]
     return {
         **looks,
-        "mode": "markers+text",
+        "mode": "markers",
         "marker": {"symbol": symbol, "color": color, "size": size, "line": {"color": color, "width": 2}},
-        "text": [label, *[""] * (len(trace["x"]) - 1)],
-        "textposition": side,
-        "textfont": {"color": color, "size": 12},
         "cliponaxis": False,
     }
 
 
-def _answers(marks: Marks | None, text: Catalogue) -> Sequence[Spec]:
-    """Return the gap between an answer and the true one, and the two points."""
+def _answers(marks: Marks | None, spec: Spec, text: Catalogue) -> Sequence[Spec]:
+    """Return the gap between an answer and the true one, and the two points, named where the figure leaves room."""
     if marks is None:
         return (_HIDDEN, _HIDDEN)
     points = [marks.guess, *([] if marks.answer is None else [marks.answer])]
     x, y = (np.array([point[side] for point in points], dtype=np.float64) for side in (0, 1))
+    said = [text("overlay.guess_label"), text("overlay.answer_label")][: len(points)]
     gap = {
         **_HIDDEN,
         "name": text("overlay.gap"),
@@ -146,11 +173,76 @@ def _answers(marks: Marks | None, text: Catalogue) -> Sequence[Spec]:
             "size": 13,
             "line": {"color": style.GUESS, "width": 2},
         },
-        "text": [text("overlay.guess_label"), text("overlay.answer_label")][: len(points)],
-        "textposition": ["middle left", "top right"][: len(points)],
+        "text": said,
+        "textposition": _sides(spec, x, y, said),
         "textfont": {"color": style.GUESS, "size": 13},
         "cliponaxis": False,
         "hoverinfo": "skip",
         "visible": True,
     }
     return (gap if marks.answer is not None else _HIDDEN, dots)
+
+
+Box = tuple[float, float, float, float]  # left, right, low, high
+
+
+def _sides(spec: Spec, x: np.ndarray, y: np.ndarray, said: Sequence[str]) -> list[str]:
+    """Return for each point the side where its words stand least on the words and dots of a figure, and inside it."""
+    taken = [*_taken(spec), *(_box(at, "", "middle center") for at in _pixels(spec, x, y))]
+    sides = []
+    for at, words in zip(_pixels(spec, x, y), said, strict=True):
+        boxes = {side: _box(at, words, side) for side in _SIDES}
+        best = min(_SIDES, key=lambda side: _outside(boxes[side]) + sum(_shared(boxes[side], box) for box in taken))
+        taken.append(boxes[best])
+        sides.append(best)
+    return sides
+
+
+def _taken(spec: Spec) -> Iterator[Box]:
+    """Yield where the words, the bars and the few dots of a figure stand, in pixels of a narrow plot."""
+    for trace in spec["data"]:
+        places = _pixels(spec, trace["x"], trace["y"])
+        if trace.get("mode") == "text":
+            for at, words, side in zip(places, trace["text"], trace["textposition"], strict=True):
+                if words:
+                    yield _box(at, words, side)
+        elif trace["type"] == "bar":
+            for (left, _), (right, y) in zip(_pixels(spec, 0 * trace["x"], trace["y"]), places, strict=True):
+                yield left, right, y - _OFF, y + _OFF
+        elif trace["mode"] == "markers" and len(places) <= _FEW:
+            yield from (_box(at, "", "middle center") for at in places)
+
+
+def _pixels(spec: Spec, x: np.ndarray, y: np.ndarray) -> list[tuple[float, float]]:
+    """Return points in pixels from the lower left corner of a narrow plot; those without a place are far away."""
+    sides = []
+    for values, name, length in zip((x, y), ("xaxis", "yaxis"), _PLOT, strict=True):
+        axis = spec["layout"][name]
+        low, high = axis["range"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            along = np.log10(values) if axis["type"] == "log" else np.asarray(values)
+        sides.append(np.nan_to_num((along - low) / (high - low) * length, nan=-1e6))
+    return list(zip(*(side.tolist() for side in sides), strict=True))
+
+
+def _box(at: tuple[float, float], words: str, side: str) -> Box:
+    """Return the room of words beside a point, or of the point itself."""
+    upright, level = side.split()
+    letters = sum(2 if letter > "\u2e80" else 1 for letter in words)  # those of Chinese and Japanese are wide
+    width, height = _LETTER * letters + _OFF, _LINE if words else _OFF
+    left = {"left": at[0] - width, "center": at[0] - width / 2, "right": at[0]}[level]
+    low = {"bottom": at[1] - height - _OFF / 2, "middle": at[1] - height / 2, "top": at[1] + _OFF / 2}[upright]
+    return left, left + width, low, low + height
+
+
+def _shared(one: Box, other: Box) -> float:
+    """Return the area that two boxes share."""
+    width = min(one[1], other[1]) - max(one[0], other[0])
+    height = min(one[3], other[3]) - max(one[2], other[2])
+    return max(width, 0.0) * max(height, 0.0)
+
+
+def _outside(box: Box) -> float:
+    """Return the area of a box outside the plot."""
+    left, right, low, high = box
+    return (right - left) * (high - low) - _shared(box, (0.0, _PLOT[0], 0.0, _PLOT[1]))

@@ -15,27 +15,39 @@ function axisOf(layout, trace, side) {
 
 // What is drawn on an axis of named rows is the row's name.
 function named(values, axis) {
-  if (!axis.ticktext) return values;
+  if (!axis.ticktext || axis.type === "log") return values;
   return Array.from(values, (value) => axis.ticktext[axis.tickvals.indexOf(value)] ?? value);
 }
 
-// The named traces, as {name, trace, heads: [x, y], x, y}.
+// Whether a place is within the ends of an axis; a line may go on beyond them.
+function isAlong(axis, value) {
+  if (!axis.range) return true;
+  const [low, high] = [...axis.range].sort((one, other) => one - other);
+  const at = axis.type === "log" ? Math.log10(value) : value;
+  return !(at < low - 1e-9 || at > high + 1e-9);
+}
+
+// The named traces, as {name, trace, heads: [x, y], x, y, bounds: [of x, of y]}: "upper" or "lower" for a bound.
 function curves({ data, layout }) {
   const drawn = data.filter((trace) => trace.name && trace.x && isShown(trace));
   return drawn.map((trace) => {
     const axes = ["x", "y"].map((side) => axisOf(layout, trace, side));
     const heads = axes.map((axis, at) => axis.title?.text || "xy"[at]);
-    return { name: trace.name, trace, heads, x: named(trace.x, axes[0]), y: named(trace.y, axes[1]) };
+    const isHere = (_, at) => !trace.mode?.includes("lines") || isAlong(axes[0], trace.x[at]);
+    const [x, y] = ["x", "y"].map((side, at) => named(trace[side].filter(isHere), axes[at]));
+    const bound = trace.meta?.bound ?? "";
+    const bounds = axes[1].tickvals && axes[1].type !== "log" ? [bound, ""] : ["", bound]; // of rows the x is the value
+    return { name: trace.name, trace, heads, x, y, bounds };
   });
 }
 
-// Curves over the same x stand side by side: [{x, columns: [{name, values}]}].
+// Curves over the same x stand side by side: [{x, columns: [{name, values, bound}]}].
 function tables(spec) {
   const groups = [];
-  for (const { name, heads, x, y } of curves(spec)) {
-    let group = groups.find((each) => isEqual(each.x, x));
-    if (!group) groups.push((group = { x, columns: [{ name: heads[0], values: x }] }));
-    group.columns.push({ name, values: y });
+  for (const { name, heads, x, y, bounds } of curves(spec)) {
+    let group = groups.find((each) => isEqual(each.x, x) && each.columns[0].bound === bounds[0]);
+    if (!group) groups.push((group = { x, columns: [{ name: heads[0], values: x, bound: bounds[0] }] }));
+    group.columns.push({ name, values: y, bound: bounds[1] });
   }
   return groups;
 }
@@ -56,11 +68,20 @@ function evenly(length, rows) {
   return Array.from({ length: rows }, (_, row) => (rows > 1 ? Math.round((row * (length - 1)) / (rows - 1)) : 0));
 }
 
-function shown(value) {
+// To five digits: an upper bound is never shown less than it is, a lower bound never more.
+function near(value, bound) {
+  const nearest = Number(value.toPrecision(5));
+  const off = bound === "upper" && nearest < value ? 1 : bound === "lower" && nearest > value ? -1 : 0;
+  if (off === 0) return nearest;
+  return Number((nearest + off * 10 ** (Math.floor(Math.log10(Math.abs(value))) - 4)).toPrecision(5));
+}
+
+function shown(value, bound) {
   if (typeof value !== "number") return value ?? "";
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "–" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? value.toExponential(4) : String(Number(value.toPrecision(5)));
+  const rounded = near(value, bound);
+  const text = size !== 0 && (size < 1e-4 || size >= 1e7) ? rounded.toExponential(4) : String(rounded);
   return text.replace(/(\.\d*?)0+(?=e|$)/, "$1").replace(/\.(?=e|$)/, "").replace("e+", "e").replaceAll("-", "−");
 }
 
@@ -80,7 +101,7 @@ function fillTable(node, spec, words) {
     const body = table.createTBody();
     for (const index of evenly(x.length, rows[group])) {
       const row = body.insertRow();
-      for (const { values } of columns) row.insertCell().textContent = shown(values[index]);
+      for (const { values, bound } of columns) row.insertCell().textContent = shown(values[index], bound);
     }
     return table;
   });

@@ -6,6 +6,7 @@
 
 const MOVABLE = new Set(["x", "y", "text", "name"]);
 const AXES = new Set(["xaxis", "yaxis"]);
+const ENDS = new Set(["range", "tickvals", "ticktext"]);
 const BAR = /^M([-\d.e]+),([-\d.e]+)V([-\d.e]+)H([-\d.e]+)V[-\d.e]+Z$/;
 
 // Return whether all that `paths` name was moved.
@@ -14,7 +15,7 @@ function moveDrawn(Plotly, plot, spec, paths) {
   const ranges = {};
   for (const [part, which, key] of paths) {
     if (part === "data" && MOVABLE.has(key)) changed.add(which);
-    else if (part === "layout" && AXES.has(which) && key === "range") ranges[`${which}.range`] = spec.layout[which].range;
+    else if (part === "layout" && AXES.has(which) && ENDS.has(key)) ranges[`${which}.${key}`] = spec.layout[which][key];
     else if (part !== "layout" || !["title", "meta"].includes(which)) return false;
   }
   if (Object.keys(ranges).length > 0) {

@@ -54,12 +54,12 @@ function makeTeach(desk, question) {
     if (!steps[wanted]) return;
     const { kind, name, isHidden: isWanted } = steps[wanted];
     const isSame = kind === steps[at].kind && name === steps[at].name;
+    const isBroken = steps[at].kind === "breach" || reply().breach;
     at = wanted;
     hide(isWanted);
-    const { scenario, breach } = reply();
     if (kind === "scenario") {
-      if (breach) press("breach", "");
-      if (scenario !== name || breach) press("scenario", name);
+      if (isBroken) press("breach", "");
+      if (!isSame || reply().scenario !== name) press("scenario", name);
     } else if (!isSame) {
       press("reset");
       if (kind === "breach") press("breach", name);
@@ -67,8 +67,16 @@ function makeTeach(desk, question) {
     if (kind === "question") question.pose(isHidden);
     else if (isHidden) question?.hold();
     desk.refresh();
-    if (root.parentNode.querySelector(".dpviz-lead:focus-within")) next.focus(); // a question that folds
+    if (kind !== "question" && page().querySelector(".dpviz-question:focus-within")) next.focus(); // it folds
     page().scrollIntoView({ block: "start", behavior: wantsRest.matches ? "instant" : "smooth" });
+  }
+
+  // Whoever chooses a scenario goes on from there.
+  function onChange({ target }) {
+    const chosen = (one) => one.kind === "scenario" && one.name === target.value && one.isHidden === isHidden;
+    if (!target.matches(".dpviz-scenario")) return;
+    at = steps.findIndex(chosen);
+    hide(isHidden);
   }
 
   // A presenter's remote control sends these two keys.
@@ -94,9 +102,11 @@ function makeTeach(desk, question) {
     begin() {
       hide(isHidden);
       document.addEventListener("keydown", onKey);
+      page().addEventListener("change", onChange);
       const end = sheets.begin();
       return () => {
         document.removeEventListener("keydown", onKey);
+        page()?.removeEventListener("change", onChange);
         end();
       };
     },

@@ -79,7 +79,8 @@ def _named(trace: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
 
 def _look(trace: Mapping[str, Any], at: int) -> dict[str, str]:
     if trace["type"] == "bar":
-        return {"color": trace["marker"]["color"], "dash": "solid", "mark": "bar"}
+        color = trace["marker"]["color"]
+        return {"color": color if isinstance(color, str) else color[at], "dash": "solid", "mark": "bar"}
     if "lines" in trace["mode"]:
         return {"color": trace["line"]["color"], "dash": trace["line"]["dash"], "mark": "line"}
     marker = trace["marker"]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpviz.locale import Catalogue, catalogue
+from dpviz.locale.numbers import given
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -33,8 +34,8 @@ PERSON = "#AA3377"
 NOBODY = INK
 REST = "#d9d9de"
 
-PINNED = "#747479"
-REALLY = INK
+PINNED = "#8f8f95"
+REALLY = "#6b6700"
 GUESS = "#7700cc"
 
 SLACK = "rgba(213, 94, 0, 0.16)"
@@ -60,7 +61,8 @@ DARK = {
     ACCURACY: "#2dc79a",
     PERSON: "#f08fc0",
     REST: "#3a3b40",
-    PINNED: "#8c8d96",
+    PINNED: "#7c7d85",
+    REALLY: "#d2cb4c",
     GUESS: "#bf66ff",
     SLACK: "rgba(255, 140, 66, 0.22)",
     SLACK_BAR: "rgba(255, 140, 66, 0.28)",
@@ -75,6 +77,11 @@ DARK = {
 
 Cards = str | Sequence[str]
 """The card that says what a trace is, or those of its points."""
+
+_SHORT, _MIDDLE, _LONG = 0.7, 2.0, 3.0  # decades of a log axis
+_STEPS = {1: 6, 2: 9, 3: 15}
+"""Decades from tick to tick of a longer one, and the length up to which they are used."""
+_EDGE = 1e-9
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
@@ -105,12 +112,16 @@ def line(
     color: str,
     card: Cards = (),
     is_bound: bool = False,
+    bound: str = "",
     width: float = 2.5,
     dash: str = "",
     hover: str = "",
     **more: Any,
 ) -> Spec:
-    """Return a line trace: dashed for a bound, solid for an exact value, unless `dash` says otherwise."""
+    """Return a line trace: dashed for a bound, solid for an exact value, unless `dash` says otherwise.
+
+    `bound` is "upper" or "lower" where a value may be rounded one way only; a bound is an upper one unless said.
+    """
     return {
         "type": "scatter",
         "mode": "lines",
@@ -126,7 +137,7 @@ def line(
         "hovertemplate": f"{hover}<extra></extra>" if hover else None,
         "hoverinfo": None if hover else "skip",
         "connectgaps": False,
-        **_explained(card),
+        **_explained(card, bound or ("upper" if is_bound else "")),
         **more,
     }
 
@@ -139,12 +150,16 @@ def dots(
     color: str | Sequence[str],
     card: Cards = (),
     is_bound: bool = False,
+    bound: str = "",
     size: float = 10,
     symbol: str = "circle",
     hover: str = "",
     **more: Any,
 ) -> Spec:
-    """Return a marker trace: open for a bound, filled for an exact value; one colour, or one a point."""
+    """Return a marker trace: open for a bound, filled for an exact value; one colour, or one a point.
+
+    `bound` as for `line`.
+    """
     is_edge = is_bound or symbol.startswith("line")
     return {
         "type": "scatter",
@@ -161,13 +176,20 @@ def dots(
         "hovertemplate": f"{hover}<extra></extra>" if hover else None,
         "hoverinfo": None if hover else "skip",
         "cliponaxis": False,
-        **_explained(card),
+        **_explained(card, bound or ("upper" if is_bound else "")),
         **more,
     }
 
 
-def bars(values: npt.NDArray[np.float64], rows: npt.NDArray[np.float64], *, name: str, color: str, card: Cards) -> Spec:
-    """Return horizontal bars, one a row; a pale colour gets an edge that can be seen."""
+def bars(
+    values: npt.NDArray[np.float64],
+    rows: npt.NDArray[np.float64],
+    *,
+    name: str,
+    color: str | Sequence[str],
+    card: Cards,
+) -> Spec:
+    """Return horizontal bars, one a row; one colour, or one a row; a pale colour gets an edge that can be seen."""
     return {
         "type": "bar",
         "orientation": "h",
@@ -213,12 +235,11 @@ def word(color: str) -> str:
 def axis(title: str, *, low: float, high: float, is_log: bool = False, **more: Any) -> Spec:
     """Return a still axis from `low` to `high`; on a log axis both must be > 0."""
     ends = [float(np.log10(low)), float(np.log10(high))] if is_log else [low, high]
-    decades = ends[1] - ends[0]
     return {
         "title": {"text": title, "standoff": 8, "font": {"size": 13, "color": INK}},
         "type": "log" if is_log else "linear",
         "range": ends,
-        "dtick": _log_tick(decades) if is_log else None,
+        **(_log_ticks(*ends) if is_log else {}),
         "exponentformat": "power",
         "gridcolor": GRID,
         "zeroline": False,
@@ -227,9 +248,18 @@ def axis(title: str, *, low: float, high: float, is_log: bool = False, **more: A
         "ticklen": 4,
         "tickcolor": CONTEXT,
         "tickfont": {"size": 12, "color": QUIET},
+        "tickangle": 0,
         "automargin": True,
         **more,
     }
+
+
+def reaching(axis: Spec, low: float, high: float) -> Spec:
+    """Return an axis with other ends, in the unit of its range; it keeps its direction."""
+    first, last = axis["range"]
+    ticks = _log_ticks(low, high) if axis["type"] == "log" else {}
+    kept = {key: value for key, value in axis.items() if not (ticks and key in {"dtick", "tickvals", "ticktext"})}
+    return {**kept, **ticks, "range": [low, high] if first < last else [high, low]}
 
 
 def layout(*, title: str, x: Spec, y: Spec, meta: Spec | None = None, **more: Any) -> Spec:
@@ -304,8 +334,11 @@ def as_array(values: Sequence[Any] | npt.NDArray[Any]) -> Any:
     return np.array(values, dtype=np.float64)
 
 
-def _explained(card: Cards) -> Spec:
-    return {"meta": {"card": card if isinstance(card, str) else list(card)}} if card else {}
+def _explained(card: Cards, bound: str = "") -> Spec:
+    meta: Spec = {"card": card if isinstance(card, str) else list(card)} if card else {}
+    if bound:
+        meta["bound"] = bound
+    return {"meta": meta} if meta else {}
 
 
 def _off_point(text: str, side: str) -> str:
@@ -314,7 +347,12 @@ def _off_point(text: str, side: str) -> str:
     return f"\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}{text}" if side.endswith("right") else text
 
 
-def _log_tick(decades: float) -> int | str:
-    if decades <= 2:
-        return "D1" if decades <= 0.7 else "D2"
-    return 1 if decades <= 7 else 2
+def _log_ticks(low: float, high: float) -> Spec:
+    """Return the ticks of a log axis between two powers of ten: whole numbers on a short axis, else powers alone."""
+    decades = high - low
+    if decades > _LONG:
+        return {"dtick": next((step for step, reach in _STEPS.items() if decades <= reach), 5)}
+    steps = range(1, 10) if decades <= _SHORT else (1, 2, 5) if decades <= _MIDDLE else (1, 3)
+    places = [float(f"{step}e{power}") for power in range(int(np.floor(low)), int(np.ceil(high)) + 1) for step in steps]
+    values = [value for value in places if low - _EDGE <= np.log10(value) <= high + _EDGE]
+    return {"tickvals": values, "ticktext": [given(value) for value in values]}

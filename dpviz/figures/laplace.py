@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from dpviz.accounting.curves.laplace import LaplaceCurves
 from dpviz.accounting.scales import round_up
 from dpviz.figures import _style as style
 from dpviz.locale import Catalogue
 from dpviz.locale.numbers import exponential, given, percent, rounded
+
+_ONWARD = np.append(np.linspace(0.25, 10.0, 16), 1e4)  # how far beyond the axis lines go on, in scales of the noise
+_EQUAL, _NEARLY = 1e-9, 1e-3  # log ratios of two densities
 
 
 @style.FigureFunction
@@ -24,16 +28,16 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
     return {
         "data": [
             style.line(
-                curves.outputs,
-                curves.density_without,
+                _beyond(curves),
+                _onward(curves.density_without, np.exp(-_ONWARD)),
                 name=text("laplace.without_name"),
                 color=style.NOBODY,
                 card="density_without",
                 hover=hover,
             ),
             style.line(
-                curves.outputs,
-                curves.density_with,
+                _beyond(curves),
+                _onward(curves.density_with, np.exp(-_ONWARD)),
                 name=text("laplace.with_name"),
                 color=style.PERSON,
                 card="density_with",
@@ -41,7 +45,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             ),
             style.line(
                 np.array([claim.output, claim.output]),
-                np.array([0.0, top]),
+                np.array([0.0, _ONWARD[-1] * top]),
                 name="",
                 color=style.QUIET,
                 width=1,
@@ -69,11 +73,7 @@ def density_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             ),
         ],
         "layout": style.layout(
-            title=text(
-                "laplace.title.density",
-                ratio=exponential(abs(curves.log_ratio_here), 4),
-                scale=rounded(curves.scale),
-            ),
+            title=_density_title(curves, text),
             x=style.axis(text("axis.output"), low=-curves.reach, high=curves.reach),
             y=style.axis(text("axis.density"), low=0, high=top),
             meta={"wide": True},
@@ -86,8 +86,8 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
     """Return the log ratio of the two densities over all outputs, between the guides that the claim sets."""
     claim = curves.claim
     top = round_up(1.15 * max(claim.epsilon, curves.real_epsilon))
-    ends = np.array([-curves.reach, curves.reach])
-    guides = np.array([1.0, 1.0]) * claim.epsilon
+    ends = _beyond(curves)[[0, len(_ONWARD), -len(_ONWARD) - 1, -1]]
+    guides = np.full(4, claim.epsilon)
     key = "kept" if claim.is_kept else "broken"
     return {
         "data": [
@@ -98,6 +98,7 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 color=style.BOUND,
                 card="claimed_ratio",
                 is_bound=True,
+                bound="lower",
                 width=2,
             ),
             style.line(
@@ -112,8 +113,8 @@ def ratio_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 fillcolor=style.ALLOWED,
             ),
             style.line(
-                curves.outputs,
-                curves.log_ratio,
+                _beyond(curves),
+                _onward(curves.log_ratio, np.ones(len(_ONWARD))),
                 name=text("laplace.ratio_name"),
                 color=style.EXACT,
                 card="laplace_ratio",
@@ -163,6 +164,7 @@ def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
                 color=style.BOUND,
                 card="claimed_belief",
                 is_bound=True,
+                bound="lower",
                 width=2,
             ),
             style.line(
@@ -211,3 +213,22 @@ def odds_figure(curves: LaplaceCurves, text: Catalogue) -> style.Spec:
             y=style.share_axis(text("axis.posterior")),
         ),
     }
+
+
+def _density_title(curves: LaplaceCurves, text: Catalogue) -> str:
+    """Return the takeaway: how far the densities differ, with digits enough to see that they do."""
+    size, scale = abs(curves.log_ratio_here), rounded(curves.scale)
+    if size < _EQUAL:
+        return text("laplace.title.density_equal", scale=scale)
+    return text("laplace.title.density", ratio=exponential(size, 4 if size > _NEARLY else 9), scale=scale)
+
+
+def _beyond(curves: LaplaceCurves) -> npt.NDArray[np.float64]:
+    """Return the outputs and some beyond them, so that a line does not end on the wider axis of another setting."""
+    onward = curves.scale * _ONWARD
+    return np.concatenate([curves.outputs[0] - onward[::-1], curves.outputs, curves.outputs[-1] + onward])
+
+
+def _onward(values: npt.NDArray[np.float64], factors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return values over `_beyond`: outside both peaks a density falls by `factors`, and a ratio stays."""
+    return np.concatenate([values[0] * factors[::-1], values, values[-1] * factors])

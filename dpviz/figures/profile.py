@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from dpviz.accounting.curves.profile import EVIDENCE, ProfileCurves
 from dpviz.figures import _style as style
@@ -12,8 +13,10 @@ from dpviz.locale import Catalogue
 from dpviz.locale.numbers import exponential, given, percent
 
 _BELL_TOP = 0.5
+_BEYOND = 1e3  # how many axes long a level line is, so that it does not end on the wider axis of another setting
 _LABEL_HEIGHT = 0.46
 _FAR_BELL = 1.5
+_LOW = 0.75  # a level line this far down a log axis leaves no room for words below it
 _LAST_LABEL = 3.0  # how far right a label may start and still have room
 _RING = {"color": style.INK, "width": 2}
 _ROOT = math.sqrt(2 * math.pi)
@@ -28,14 +31,16 @@ def profile_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
     axis = style.axis(text("axis.delta"), low=curves.floor, high=1, is_log=True)
     _, (here_arrow, tail_arrow) = style.on_axis(values, axis)
     seen = np.where(values < curves.floor, np.nan, values)
+    level = math.log(reading.delta) / math.log(curves.floor)  # from 0 at the top of the axis to 1 at its foot
+    foot = level - 0.13 if level > _LOW else 0.94
     is_steep = curves.losses[-2] < 0.5 * curves.reach  # then the corner below the lines is on the right
     is_low = reading.delta < curves.floor**0.7
     is_level_left = is_steep if is_low else reading.epsilon > 0.6 * curves.reach
     return {
         "data": [
             style.line(
-                np.array([0.0, curves.reach]),
-                np.array([reading.delta, reading.delta]),
+                np.array([0.0, curves.reach, _BEYOND * curves.reach]),
+                np.full(3, reading.delta),
                 name=text("profile.catastrophe_name"),
                 color=style.INK,
                 card="catastrophe",
@@ -81,7 +86,7 @@ def profile_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
             ),
             style.labels(
                 [*[curves.reach if is_steep else 0.0] * 2, 0.0 if is_level_left else curves.reach],
-                [curves.floor**0.85, curves.floor**0.94, reading.delta],
+                [curves.floor ** (foot - 0.09), curves.floor**foot, reading.delta],
                 [
                     text("profile.tail_label", epsilon=epsilon, tail=exponential(curves.log_tail_here)) + tail_arrow,
                     text("profile.here_label", epsilon=epsilon, delta=exponential(curves.log_delta_here)) + here_arrow,
@@ -212,6 +217,12 @@ def beside_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
     fpr_here, tail_here = math.exp(curves.log_fpr_here), math.exp(curves.log_tail_here)
     pair = {"epsilon": given(reading.epsilon), "delta": given(reading.delta)}
     hover = text.template("profile.hover.found")
+    tprs = style.positive(curves.tprs)
+    found_at = _clear_of(tprs, curves)
+    level = math.log(reading.delta) / math.log(curves.floor)
+    is_low = level > _LOW
+    guessing_at = curves.floor ** (0.36 if is_low else 0.75)
+    allowed_at = max(curves.allowed[0], curves.floor ** (level - 0.09)) if is_low else curves.allowed[0]
     return {
         "data": [
             style.line(
@@ -241,7 +252,7 @@ def beside_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
             ),
             style.line(
                 curves.fprs,
-                style.positive(curves.tprs),
+                tprs,
                 name=text("profile.found_name"),
                 color=style.EXACT,
                 card="gaussian_tradeoff",
@@ -255,16 +266,16 @@ def beside_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
                 card="gaussian_tradeoff",
             ),
             style.labels(
-                np.full(4, 1.0),
-                curves.floor ** np.array([0.67, 0.76, 0.85, 0.94]),
+                [curves.fprs[found_at], curves.floor, curves.floor, guessing_at],
+                [tprs[found_at], reading.delta, allowed_at, guessing_at],
                 [
                     text("profile.found_label"),
                     text("profile.catastrophe_found_label", delta=pair["delta"]),
                     text(f"profile.allowed_{'kept' if curves.is_kept else 'broken'}_label", **pair),
                     text("profile.guessing_label"),
                 ],
-                color=[style.EXACT, style.INK, style.BOUND, style.QUIET],
-                position="middle left",
+                color=[style.EXACT, style.INK, style.BOUND, style.CONTEXT],
+                position=["bottom right", "top right" if is_low else "bottom right", "top right", "bottom right"],
             ),
         ],
         "layout": style.layout(
@@ -274,6 +285,17 @@ def beside_figure(curves: ProfileCurves, text: Catalogue) -> style.Spec:
             meta={"wide": True},
         ),
     }
+
+
+def _clear_of(tprs: npt.NDArray[np.float64], curves: ProfileCurves) -> int:
+    """Return where on the Gaussian line of `beside_figure` a label is farthest from the lines beside it."""
+    first, end = len(tprs) // 3, 2 * len(tprs) // 3
+    middle = slice(first, end)
+    with np.errstate(divide="ignore"):
+        line, *others = (np.log(values[middle]) for values in (tprs, curves.catastrophic, curves.allowed))
+    gaps = np.min([np.abs(line - other) for other in others], axis=0)
+    gaps[~(line >= np.log(curves.floor))] = -1.0  # below the axis
+    return first + int(np.argmax(gaps))
 
 
 def _excess_labels(curves: ProfileCurves, text: Catalogue) -> style.Spec:

@@ -12,6 +12,7 @@ from dpviz.locale.numbers import given, percent, rounded
 PEOPLE_EACH = 500
 _BELL_TOP = 0.5
 _PEAK = 1 / np.sqrt(2 * np.pi)
+_LOW = 0.15  # a line lower than this has no room for its label below it
 
 
 @style.FigureFunction
@@ -78,6 +79,10 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     """Return the attacker's least miss rate for each false alarm rate, with blind guessing and one (ε, δ) line."""
     attack = curves.attack
     ends = np.array([0.0, 1.0])
+    above, below = np.interp([0.45, 0.6], curves.alpha, curves.beta)
+    kink = _even(curves.compared_alpha, curves.compared_beta)
+    compared = float(np.interp(0.75, curves.compared_alpha, curves.compared_beta))
+    has_room, is_low = below > _LOW, kink < _LOW
     hover = text.template("tradeoff.hover.curve")
     return {
         "data": [
@@ -96,6 +101,7 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 color=style.BOUND,
                 card="epsilon_delta_curve",
                 is_bound=True,
+                bound="lower",
             ),
             style.line(
                 curves.tangent_alpha,
@@ -122,8 +128,8 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                 size=12,
             ),
             style.labels(
-                [1.0, 1.0, 1.0],
-                [0.96, 0.87, 0.78],
+                [0.35, 0.6 if has_room else 0.45, kink if is_low else 0.75],
+                [0.65, below if has_room else max(above, 0.1), kink + 0.02 if is_low else compared],
                 [
                     text("tradeoff.guessing_label"),
                     text("tradeoff.curve_label"),
@@ -134,7 +140,11 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
                     ),
                 ],
                 color=[style.CONTEXT, style.EXACT, style.BOUND],
-                position="middle left",
+                position=[
+                    "top right",
+                    "bottom left" if has_room else "top right",
+                    "middle right" if is_low else "bottom left",
+                ],
             ),
             style.labels(
                 0.7 * curves.tangent_alpha[1:],
@@ -155,31 +165,37 @@ def curve_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
 
 @style.FigureFunction
 def people_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
-    """Return what the threshold makes of 1,000 people, half of them in the data: right and wrong, expected."""
-    said_in = np.array([1 - curves.beta_here, curves.alpha_here]) * PEOPLE_EACH
-    said_out = np.array([curves.beta_here, 1 - curves.alpha_here]) * PEOPLE_EACH
+    """Return what the threshold makes of 1,000 people, half of them in the data: right and wrong, expected.
+
+    Misses and false alarms have the colours of their areas under the bells.
+    """
+    wrong = np.array([curves.beta_here, curves.alpha_here]) * PEOPLE_EACH
+    right = np.array([1 - curves.beta_here, 1 - curves.alpha_here]) * PEOPLE_EACH
+    missed, accused = (rounded(float(count)) for count in wrong)
+    found, cleared = (rounded(float(count)) for count in right)
+    colors = [style.PERSON, style.QUIET]
     rows = np.array([0.0, 1.0])
     return {
         "data": [
-            style.bars(said_in, rows, name=text("tradeoff.said_in"), color=style.PERSON, card="expected_people"),
-            style.bars(said_out, rows, name=text("tradeoff.said_out"), color=style.REST, card="expected_people"),
+            style.bars(wrong, rows, name=text("tradeoff.wrong_name"), color=colors, card="expected_people"),
+            style.bars(right, rows, name=text("tradeoff.right_name"), color=style.REST, card="expected_people"),
             style.labels(
                 [0.0, 0.0],
                 rows - 0.34,
-                [text("tradeoff.said_in_label", count=rounded(float(count))) for count in said_in],
-                color=style.PERSON,
+                [text("tradeoff.missed_label", count=missed), text("tradeoff.accused_label", count=accused)],
+                color=colors,
                 position="middle right",
             ),
             style.labels(
                 [PEOPLE_EACH, PEOPLE_EACH],
                 rows + 0.34,
-                [text("tradeoff.said_out_label", count=rounded(float(count))) for count in said_out],
-                color=style.QUIET,
+                [text("tradeoff.found_label", count=found), text("tradeoff.cleared_label", count=cleared)],
+                color=style.INK,
                 position="middle left",
             ),
         ],
         "layout": style.layout(
-            title=text("tradeoff.title.people", right=rounded(float(said_in[0] + said_out[1]))),
+            title=text("tradeoff.title.people", right=rounded(float(right.sum()))),
             x=style.axis(text("axis.people"), low=0, high=PEOPLE_EACH, dtick=100),
             y=style.row_axis([text("tradeoff.row_in"), text("tradeoff.row_out")]),
             barmode="stack",
@@ -199,7 +215,7 @@ def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
     ]
     values = np.array([curves.tpr_at[low], curves.tpr_at[high], curves.advantage])
     rows = np.arange(3.0)
-    is_long = values > 0.75
+    is_long = values > 0.75  # then the label stands above the bar's end
     return {
         "data": [
             style.bars(values, rows, name=text("tradeoff.rates_name"), color=style.EXACT, card="best_rates"),
@@ -214,9 +230,9 @@ def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
             ),
             style.labels(
                 values,
-                rows,
+                rows - 0.34 * is_long,
                 [percent(float(value)) for value in values],
-                color=[style.PAPER if long else style.INK for long in is_long],
+                color=style.INK,
                 position=["middle left" if long else "middle right" for long in is_long],
             ),
         ],
@@ -227,6 +243,11 @@ def rates_figure(curves: TradeoffCurves, text: Catalogue) -> style.Spec:
             hovermode=False,
         ),
     }
+
+
+def _even(alpha: np.ndarray, beta: np.ndarray) -> float:
+    """Return where a trade-off curve has as many misses as false alarms."""
+    return float(np.interp(0.0, alpha - beta, alpha))
 
 
 def _area(x: np.ndarray, y: np.ndarray, color: str) -> style.Spec:

@@ -187,7 +187,11 @@ def test_a_lecturer_steps_through_by_keyboard(visit, name):
     size = page.locator(".dpviz-asked").evaluate("n => parseFloat(getComputedStyle(n).fontSize)")
     assert size >= 19, "larger type for a projector"
     page.keyboard.press("PageDown")
+    page.locator(".dpviz-answer-line").filter(has_text=re.compile(r"\d")).wait_for()
+    assert plain.is_visible()
+    page.keyboard.press("PageDown")
     visit.settle()
+    assert page.locator(".dpviz-question .dpviz-control").is_hidden(), "a question folds"
     first = next(iter(explainer.scenarios))
     page.locator(".dpviz-story-title").filter(has_text=TEXT(f"{name}.scenario.{first}.title")).wait_for()
     assert plain.is_hidden()
@@ -200,9 +204,18 @@ def test_a_lecturer_steps_through_by_keyboard(visit, name):
         page.keyboard.press("PageDown")
         visit.settle()
     assert page.locator(".dpviz-breach-line").is_visible()
+    assert page.locator(".dpviz-story").is_hidden()
+    for key, one in explainer.controls().items():
+        if not isinstance(one, Choice):
+            assert control(page, key).locator(".dpviz-box").input_value() == one.default, "as worksheet and key have it"
     page.keyboard.press("PageUp")
     visit.settle()
     assert page.locator(".dpviz-breach-line").is_hidden()
+    page.locator(".dpviz-scenario").select_option(first)
+    page.locator(".dpviz-scenario").press("PageDown")
+    visit.settle()
+    assert page.locator(".dpviz-scenario").input_value() == first, "the lecture steps, not the choice"
+    assert page.locator(".dpviz-lesson").is_visible()
     button(page, "lock_controls").click()
     assert page.locator(".dpviz-controls [type=range]").first.is_disabled()
     assert "lock=1" in page.url
@@ -218,6 +231,60 @@ def test_a_lecturer_steps_through_by_keyboard(visit, name):
         )
         button(page, "close").click()
         expect(button(page, kind)).to_be_focused()
+
+
+@pytest.mark.parametrize("name", ["composition", "laplace"])
+def test_a_lecture_keeps_story_sentence_and_figure_together(visit, name):
+    page = visit.open(name, "?teach=1")
+    page.emulate_media(reduced_motion="reduce")
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+        visit.settle()
+    bar = page.locator(".dpviz-teach").bounding_box()
+    assert bar["y"] == pytest.approx(0, abs=1)
+    for part in (".dpviz-story", ".dpviz-plain", ".dpviz-strip"):
+        bounds = page.locator(part).bounding_box()
+        assert bar["height"] <= bounds["y"], part
+        assert bounds["y"] + bounds["height"] <= page.viewport_size["height"], part
+    plot = page.locator(".dpviz-plot").first.bounding_box()
+    assert plot["y"] + plot["height"] / 2 <= page.viewport_size["height"]
+
+
+@pytest.mark.parametrize("name", ["averaging", "composition", "tradeoff"])
+def test_a_lecture_locks_a_guess_and_keeps_the_answer_back(visit, name):
+    page = visit.open(name, "?teach=1")
+    question = page.locator(".dpviz-question")
+    explainer = PAGES[name]()
+    if isinstance(explainer.prediction.control, Choice):
+        question.get_by_role("radio").first.focus()
+        page.keyboard.press("Space")
+    elif explainer.prediction.is_on_axis:
+        question.get_by_role("slider").press("ArrowRight")
+    else:
+        question.locator(".dpviz-box").fill("3")
+    button(page, "lock").press("Enter")
+    button(page, "ask_again").wait_for()
+    visit.settle()
+    plots = page.locator(".dpviz-figures")
+    assert question.locator("input").first.is_disabled()
+    assert page.locator(".dpviz-answer-line").text_content() == ""
+    assert TEXT("overlay.answer_label") not in plots.text_content()
+    page.keyboard.press("PageDown")
+    line = page.locator(".dpviz-answer-line")
+    line.filter(has_text=re.compile(r"\w")).wait_for()
+    visit.settle()
+    assert TEXT("overlay.answer_label") in plots.text_content()
+    said = line.inner_text()
+    page.keyboard.press("PageDown")
+    visit.settle()
+    page.keyboard.press("PageUp")
+    line.filter(has_text=re.compile(r"\w")).wait_for()
+    visit.settle()
+    assert line.inner_text() == said, "the guess stays"
+    page.keyboard.press("PageUp")
+    visit.settle()
+    assert TEXT("overlay.answer_label") not in plots.text_content()
+    assert question.locator("input").first.is_disabled()
 
 
 @pytest.mark.parametrize("name", ["averaging", "tradeoff"])
@@ -268,4 +335,20 @@ def test_a_locked_page_takes_no_setting(visit):
     visit.settle()
     for one in page.locator(".dpviz-controls input").all():
         assert one.is_disabled()
-    assert page.get_by_role("button", name=TEXT("panel.copy_link")).is_enabled()
+    for free in ("copy_link", "receipt", "print", "embed"):
+        assert button(page, free).is_enabled(), free
+    for one in page.locator(":is(.dpviz-lead, .dpviz-panel, .dpviz-breaches) :is(button, input, select)").all():
+        assert one.is_disabled()
+    assert page.locator(".dpviz-tools button").first.is_enabled()
+
+
+@pytest.mark.parametrize("name", ["averaging", "profile"])
+def test_the_assumptions_stand_beside_the_figures(visit, phone, name):
+    page = visit.open(name)
+    page.evaluate("() => document.querySelector('.dpviz').scrollIntoView()")
+    strip = page.locator(".dpviz-strip").bounding_box()
+    assert strip["y"] + strip["height"] <= page.viewport_size["height"]
+    page = phone.open(name)
+    panel = page.locator(".dpviz-panel").bounding_box()
+    assert panel["height"] <= 0.45 * page.viewport_size["height"] + 1
+    assert page.locator(".dpviz-strip").is_visible()

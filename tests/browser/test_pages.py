@@ -237,7 +237,7 @@ def test_controls_and_sentence_stay_in_view_while_figures_move(visit, phone, nam
         page.evaluate("() => document.querySelector('.dpviz-figures').lastElementChild.scrollIntoView({block: 'end'})")
         page.wait_for_timeout(200)
         height = page.viewport_size["height"]
-        for part in (".dpviz-plain", ".dpviz-slider >> nth=0"):
+        for part in (".dpviz-plain", ".dpviz-controls .dpviz-slider >> nth=0"):
             bounds = page.locator(part).bounding_box()
             assert bounds["y"] >= 0, part
             assert bounds["y"] + bounds["height"] <= height, part
