@@ -210,9 +210,9 @@ def test_misses_have_one_colour():
 
 
 def test_an_order_is_never_said_to_be_one():
-    from dpviz.figures.composition import _above_one
+    from dpviz.locale.numbers import above_one
 
-    assert [_above_one(order) for order in (9.41, 1.0004, 1.0000003)] == ["9.41", "1.0004", "1.0000003"]
+    assert [above_one(order) for order in (9.41, 1.0004, 1.0000003)] == ["9.41", "1.0004", "1.0000003"]
 
 
 def test_equal_densities_are_said_to_be_equal():

@@ -20,7 +20,7 @@ from dpviz.explainers._controls import Controls, log_integer_slider, log_slider
 from dpviz.explainers._lesson import Breach, Prediction
 from dpviz.explainers._sentences import right_guesses
 from dpviz.figures import FigureFunction, history_figure, ladder_figure, order_figure
-from dpviz.locale.numbers import given, rounded, rounded_up
+from dpviz.locale.numbers import above_one, given, rounded, rounded_up
 
 _LESS_NOISE = 100
 """By how much the noise is divided to show what a release costs where it shows nearly everything."""
@@ -96,7 +96,7 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "releases": self.text("composition.one_release")
             if params.count == 1
             else self.text("composition.releases", count=given(params.count)),
-            "order": rounded(result.best_order, 4),
+            "order": above_one(result.best_order, 4),
             "delta": given(params.delta),
             "sigma": given(params.sigma),
             "sensitivity": given(params.sensitivity),

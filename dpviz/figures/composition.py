@@ -9,7 +9,7 @@ from dpviz.accounting.scales import round_down, round_up
 from dpviz.figures import _style as style
 from dpviz.figures._price import price_axis, price_traces
 from dpviz.locale import Catalogue
-from dpviz.locale.numbers import given, rounded, rounded_up
+from dpviz.locale.numbers import above_one, given, rounded, rounded_up
 
 _MOST_ORDER = 512
 
@@ -186,7 +186,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
                 orders,
                 [2.3 * best, 0.82 * improved if improved > 0 else np.nan],
                 [
-                    text("composition.best_order_label", order=_above_one(best_order)) + beyond[0],
+                    text("composition.best_order_label", order=above_one(best_order)) + beyond[0],
                     text("composition.improved_order_label") + beyond[1],
                 ],
                 color=style.BOUND,
@@ -196,7 +196,7 @@ def order_figure(curves: CompositionCurves, text: Catalogue) -> style.Spec:
         "layout": style.layout(
             title=text(
                 "composition.title.orders",
-                order=_above_one(best_order),
+                order=above_one(best_order),
                 bound=rounded_up(best, 4),
                 grid_order=rounded(grid_order),
                 grid=rounded_up(grid_best, 4),
@@ -228,12 +228,6 @@ def _history_title(curves: CompositionCurves, text: Catalogue) -> str:
 def _ladder_label(value: float, is_beyond: bool, is_bound: bool) -> str:
     label = rounded_up(value, 4) if is_bound else rounded(value, 4)
     return f"{label} →" if is_beyond else label
-
-
-def _above_one(order: float) -> str:
-    """Return an order with digits enough to see that it is not 1."""
-    digits = next((digits for digits in range(3, 17) if float(f"{order:.{digits - 1}e}") > 1), 17)
-    return rounded(order, digits)
 
 
 def _side(order: float) -> str:

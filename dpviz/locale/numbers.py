@@ -78,6 +78,18 @@ def rounded_up(value: float, digits: int = 3) -> str:
     return rounded(float(ceiling.create_decimal(repr(float(value)))), digits)
 
 
+def above_one(value: float, digits: int = 3) -> str:
+    """Return a value > 1 with at least `digits` significant digits, and enough to see that it is not 1.
+
+    Examples
+    --------
+    >>> above_one(9.4104), above_one(1.00002)
+    ('9.41', '1.00002')
+    """
+    enough = next((more for more in range(digits, 17) if float(f"{value:.{more - 1}e}") > 1), 17)
+    return rounded(value, enough)
+
+
 def inside(value: float, digits: int = 3) -> str:
     """Return a quantity that lies strictly between 0 and 1, also where its float is 0 or 1.
 
