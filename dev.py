@@ -32,10 +32,10 @@ python3 dev.py lock                            renew constraints.txt and binder/
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
 INPUTS = ("pyproject.toml", "constraints.txt", "dpviz/__init__.py")
-# The tests in the browser alone, so that no other test competes with them for a small machine.
+# The tests in the browser apart from the others, and never more than two at once: each fills a small machine.
 WHOLE_SUITE = (
     ("-m", "not browser", "--numprocesses=logical", "--maxprocesses=2", "--dist=loadfile"),
-    ("-m", "browser"),
+    ("-m", "browser", "--numprocesses=logical", "--maxprocesses=2", "--dist=worksteal"),
 )
 CHECKS = (("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",))
 TASKS = {

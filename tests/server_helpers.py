@@ -110,18 +110,19 @@ class Server:
 
     def kernels(self) -> list[psutil.Process]:
         """Return the kernel processes that are alive."""
-        return [child for child in self._children() if "ipykernel_launcher" in " ".join(self._command(child))]
+        return [child for child in self._children() if "ipykernel_launcher" in " ".join(self.command_of(child))]
 
     def unread_kernels(self) -> int:
         """Return how many kernels are alive that no page has named."""
-        commands = [" ".join(self._command(kernel)) for kernel in self.kernels()]
+        commands = [" ".join(self.command_of(kernel)) for kernel in self.kernels()]
         return sum(not any(kernel_id in command for kernel_id in self.opened) for command in commands)
 
     def _children(self) -> list[psutil.Process]:
         return psutil.Process(self.process.pid).children()
 
     @staticmethod
-    def _command(process: psutil.Process) -> list[str]:
+    def command_of(process: psutil.Process) -> list[str]:
+        """Return the command line of a process; none of one that has just ended."""
         try:
             return list(process.cmdline())
         except psutil.Error:

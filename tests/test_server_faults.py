@@ -87,7 +87,7 @@ def move_slider(channels: Channels) -> None:
 
 
 def kernels_of(server: Server, kernel_id: str) -> bool:
-    return any(kernel_id in " ".join(kernel.cmdline()) for kernel in server.kernels())
+    return any(kernel_id in " ".join(server.command_of(kernel)) for kernel in server.kernels())
 
 
 # ------------------------------------------------------------------------------------------- disclosure

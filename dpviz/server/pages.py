@@ -31,6 +31,7 @@ class Page:
     def __init__(self, notebook: str) -> None:
         self.notebook = notebook
         self.kernel_id = str(uuid.uuid4())
+        self.started: asyncio.Task[Any]  # its kernel
         self.is_written = False
         self.is_failed = False
         self.opened = time.monotonic()
@@ -128,8 +129,9 @@ class Pages:
 
     def end(self, kernel_id: str) -> None:
         """End a reader's page and its kernel, if it is still open."""
-        if self.readers.pop(kernel_id, None):
-            self._do(self._end_kernel(kernel_id), self._starting_or_ending)
+        page = self.readers.pop(kernel_id, None)
+        if page:
+            self._do(self._end_page(page), self._starting_or_ending)
 
     async def end_abandoned(self) -> None:
         """End the pages that no browser has been connected to for too long."""
@@ -177,18 +179,18 @@ class Pages:
         """End the waiting pages of notebooks that are not kept warm any more."""
         for name in self._waiting.keys() - set(self._kept_warm):
             for page in self._waiting.pop(name):
-                self._do(self._end_kernel(page.kernel_id), self._starting_or_ending)
+                self._do(self._end_page(page), self._starting_or_ending)
 
     def _open(self, notebook: str) -> Page:
         page = Page(notebook)
+        start = self._kernels.start_page_kernel(page.kernel_id, str(PurePosixPath(notebook).parent))
+        page.started = self._do(start, self._starting_or_ending)
         self._do(self._write(page), self._writing)
         return page
 
     async def _write(self, page: Page) -> None:
         """Write the page; a fault of a cell is told there by the template, any other one here."""
-        folder = str(PurePosixPath(page.notebook).parent)
-        start = self._kernels.start_page_kernel(page.kernel_id, folder)
-        kernel = asyncio.shield(self._do(start, self._starting_or_ending))
+        kernel = asyncio.shield(page.started)
         try:
             renderer = self._renderer(page)
             await renderer.initialize()
@@ -197,15 +199,19 @@ class Pages:
         except Exception:
             log.exception("The page of %s could not be written.", page.notebook)
             page.write(_fault(page.notebook))
-            await self._give_up(page, kernel)
+            await self._give_up(page)
         finally:
             page.close()
 
-    async def _give_up(self, page: Page, kernel: asyncio.Future[Any]) -> None:
+    async def _give_up(self, page: Page) -> None:
         """End what a page that failed has started, and keep it from being handed out."""
         page.is_failed = True
-        await asyncio.gather(kernel, return_exceptions=True)
         self._forget(page.kernel_id)
+        await self._end_page(page)
+
+    async def _end_page(self, page: Page) -> None:
+        """End a page's kernel; one that is just starting is waited for, or it would be left behind."""
+        await asyncio.gather(asyncio.shield(page.started), return_exceptions=True)
         await self._end_kernel(page.kernel_id)
 
     async def _end_kernel(self, kernel_id: str) -> None:

@@ -48,7 +48,7 @@ def run_all(page, url, name):
     )
 
 
-@pytest.mark.parametrize("name", ["composition", "tradeoff"])
+@pytest.mark.parametrize("name", ["composition"])
 def test_a_slider_moves_the_figures_in_lab(browser, lab, name):
     context = browser.new_context(viewport=DESKTOP)
     page = context.new_page()
