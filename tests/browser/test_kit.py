@@ -24,6 +24,18 @@ def choose(page, scenario):
     page.locator(".dpviz-story:not([hidden])").wait_for()
 
 
+def guess(page, prediction):
+    """Put an answer into the question, by keyboard."""
+    question = page.locator(".dpviz-question")
+    if isinstance(prediction.control, Choice):
+        question.get_by_role("radio").first.focus()
+        page.keyboard.press("Space")
+    elif prediction.is_on_axis:
+        question.get_by_role("slider").press("ArrowRight")
+    else:
+        question.locator(".dpviz-box").fill("3")
+
+
 def words(page):
     """What is said, without what plotly.js measures: the room it leaves for the labels of an axis may stay."""
     return page.locator(".dpviz-title, .dpviz-plain, .dpviz-technical, .dpviz-strip").all_inner_texts()
@@ -38,13 +50,7 @@ def test_a_reader_predicts_and_sees_the_gap(visit, name):
     page = visit.open(name)
     question = page.locator(".dpviz-question")
     explainer = PAGES[name]()
-    if isinstance(explainer.prediction.control, Choice):
-        question.get_by_role("radio").first.focus()
-        page.keyboard.press("Space")
-    elif explainer.prediction.is_on_axis:
-        question.get_by_role("slider").press("ArrowRight")
-    else:
-        question.locator(".dpviz-box").fill("3")
+    guess(page, explainer.prediction)
     assert page.locator(".dpviz-answer-line").inner_text() == ""
     button(page, "lock").press("Enter")
     line = page.locator(".dpviz-answer-line")
@@ -261,13 +267,7 @@ def test_a_lecture_locks_a_guess_and_keeps_the_answer_back(visit, name):
     page = visit.open(name, "?teach=1")
     question = page.locator(".dpviz-question")
     explainer = PAGES[name]()
-    if isinstance(explainer.prediction.control, Choice):
-        question.get_by_role("radio").first.focus()
-        page.keyboard.press("Space")
-    elif explainer.prediction.is_on_axis:
-        question.get_by_role("slider").press("ArrowRight")
-    else:
-        question.locator(".dpviz-box").fill("3")
+    guess(page, explainer.prediction)
     button(page, "lock").press("Enter")
     button(page, "ask_again").wait_for()
     visit.settle()
