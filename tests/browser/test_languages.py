@@ -87,7 +87,7 @@ def test_a_page_in_its_language(visit, name, language):
         assert wide <= width, f"{wide} px at {width}"
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", ["ja", "zh-Hans"])
 def test_the_table_of_a_figure_and_its_csv_speak_the_language(visit, language):
     page = open_page(visit, language, "composition")
     text = catalogue(language)
@@ -128,7 +128,7 @@ def test_switching_the_language_keeps_the_state(visit, language):
     assert control(page, "count").locator(".dpviz-box").input_value() == "1000"
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", ["ja", "zh-Hans"])
 def test_errors_speak_the_language(visit, language):
     page = open_page(visit, language, "composition", "?nonsense=1")
     text = catalogue(language)
