@@ -577,7 +577,7 @@ def is_warm(server: Server) -> bool:
 
 def kernel_ids(server: Server) -> set[str]:
     """Return the ids of the server's kernels, as their command lines tell."""
-    lines = " ".join(word for kernel in server.kernels() for word in server._command(kernel))
+    lines = " ".join(word for kernel in server.kernels() for word in server.command_of(kernel))
     return set(re.findall(r"kernel-([0-9a-f-]{36})\.json", lines))
 
 
