@@ -1,11 +1,12 @@
-"""Numbers of the live sentences that several pages share."""
+"""Numbers and phrases of the live sentences that several pages share."""
 
 from __future__ import annotations
 
 import math
 
 from dpviz.accounting import gaussian_advantage
-from dpviz.locale.numbers import rounded
+from dpviz.locale import Catalogue
+from dpviz.locale.numbers import given, rounded
 
 
 def right_guesses(mu: float) -> str:
@@ -20,3 +21,15 @@ def right_guesses(mu: float) -> str:
     """
     right = 50 * (1 + gaussian_advantage(mu))
     return rounded(math.ceil(10 * right) / 10, 3)
+
+
+def releases(count: int, text: Catalogue) -> str:
+    """Return how many fresh releases there are, in words.
+
+    Examples
+    --------
+    >>> from dpviz.locale import catalogue
+    >>> releases(1, catalogue("en")), releases(100, catalogue("en"))
+    ('one fresh release', '100 fresh releases')
+    """
+    return text("composition.one_release") if count == 1 else text("composition.releases", count=given(count))

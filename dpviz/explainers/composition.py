@@ -18,7 +18,7 @@ from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Controls, log_integer_slider, log_slider
 from dpviz.explainers._lesson import Breach, Prediction
-from dpviz.explainers._sentences import right_guesses
+from dpviz.explainers._sentences import releases, right_guesses
 from dpviz.figures import FigureFunction, history_figure, ladder_figure, order_figure
 from dpviz.locale.numbers import above_one, given, rounded, rounded_up
 
@@ -93,9 +93,7 @@ class Composition(Explainer[ReleaseHistory, CompositionCurves]):
             "improved": rounded_up(result.ladder["improved"], 7),
             "basic": rounded_up(result.ladder["basic"], 4),
             "advanced": rounded_up(result.ladder["advanced"], 4),
-            "releases": self.text("composition.one_release")
-            if params.count == 1
-            else self.text("composition.releases", count=given(params.count)),
+            "releases": releases(params.count, self.text),
             "order": above_one(result.best_order, 4),
             "delta": given(params.delta),
             "sigma": given(params.sigma),

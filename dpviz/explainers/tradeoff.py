@@ -16,7 +16,7 @@ from dpviz.explainers._base import Explainer
 from dpviz.explainers._check import Check
 from dpviz.explainers._controls import Choice, Controls, linear_slider, log_integer_slider, log_slider
 from dpviz.explainers._lesson import Breach, Prediction
-from dpviz.explainers._sentences import right_guesses
+from dpviz.explainers._sentences import releases, right_guesses
 from dpviz.figures import FigureFunction, bells_figure, curve_figure, people_figure, rates_figure
 from dpviz.figures.tradeoff import PEOPLE_EACH
 from dpviz.locale.numbers import given, inside, percent, rounded
@@ -119,9 +119,7 @@ class Tradeoff(Explainer[Attack, TradeoffCurves]):
             "precision": percent(float(precision)),
             "right": right_guesses(result.mu),
             "alone": rounded(params.sensitivity / result.mu),
-            "releases": self.text("composition.one_release")
-            if params.count == 1
-            else self.text("composition.releases", count=given(params.count)),
+            "releases": releases(params.count, self.text),
             "mu": rounded(result.mu, 4),
             "advantage": inside(result.advantage),
             "tpr_low": percent(result.tpr_at[0.01]),
